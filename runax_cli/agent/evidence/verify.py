@@ -8,13 +8,24 @@ data are reported, also in headings and lead-ins.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from runax_cli.agent.evidence.citations import Statement, non_statements, parse_statements
+from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothing, is_refuted, shows_absence
+from runax_cli.agent.evidence.checks.arithmetic import is_calculated
+from runax_cli.agent.evidence.checks.conditions import QuestionConditions
+from runax_cli.agent.evidence.checks.context import StatementContext
+from runax_cli.agent.evidence.checks.problems import find_inherited_problem, find_problem
+from runax_cli.agent.evidence.citations import (
+    Citation,
+    Statement,
+    cited_segments,
+    non_statements,
+    parse_statements,
+)
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
 from runax_cli.agent.evidence.numbers import number_words_in
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
@@ -32,7 +43,7 @@ from runax_cli.agent.evidence.support import (
     unsupported_figures,
 )
 from runax_cli.agent.locales import any_of
-from runax_cli.core.results import Evidence, EvidenceKind, Lineage, SqlResult
+from runax_cli.core.results import Evidence, EvidenceKind, Fault, Lineage, SqlResult
 from runax_cli.executor.outcome import SqlEvidence
 
 MAX_STORED_ROWS = 20
@@ -43,19 +54,46 @@ _CERTIFICATE_LIKE = re.compile(
 )
 _STATES_LOWER_BOUND = re.compile(rf"\b{any_of(lambda locale: locale.number.lower_bound)}\b|[≥>+]", re.IGNORECASE)
 _MAX_COUNTED_STATEMENTS = 20
+_MAX_SEARCHED_RECORDS = 100
+_STATEMENTS_BEFORE = 3
+_SMALL = 12
 _RECORD_NOT_SHOWN = "cites a record that does not exist or was not shown to the model"
 _NOT_IN_CITED_DATA = "does not appear in the cited data"
 
 
-def verify_answer(answer: str, shown: ShownData, *, question: str = "") -> tuple[Evidence, ...]:
+def verify_answer(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> tuple[Evidence, ...]:
     """The evidence of each statement in order, then that of headings and lead-ins with unsupported figures.
 
-    `question` is all text from the user, and the date of the run. Blocking: reads cited records from disk.
+    `question` is all text from the user, and the date of the run; `asked` is the question that this answer is for.
+    Blocking: reads cited records from disk.
     """
+    return tuple(checked.evidence for checked in check_statements(answer, shown, question=question, asked=asked))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStatement:
+    """A statement with its evidence. `added` is the citation that code found for a statement without one."""
+
+    statement: Statement
+    evidence: Evidence
+    added: str = ""
+
+
+def check_statements(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> list[CheckedStatement]:
+    """Verify each statement of an answer, as `verify_answer` does, and find citations for those without one."""
     statements = parse_statements(answer)
-    verifier = AnswerVerifier.for_statements(statements, shown, question)
-    others = (verifier.verify_non_statement(passage) for passage in non_statements(answer))
-    return (*(verifier.verify(one) for one in statements), *(entry for entry in others if entry is not None))
+    verifier = AnswerVerifier.for_statements(statements, shown, question, asked=asked)
+    checked = [verifier.verify(one) for one in statements]
+    others = ((passage, verifier.verify_non_statement(passage)) for passage in non_statements(answer))
+    checked += [CheckedStatement(passage, entry) for passage, entry in others if entry is not None]
+    return [
+        replace(one, evidence=one.evidence.model_copy(update={"statement": _as_written(one.statement, answer)}))
+        for one in checked
+    ]
+
+
+def _as_written(statement: Statement, answer: str) -> str:
+    return answer[statement.start : statement.end]
 
 
 def strip_certificates(answer: str) -> str:
@@ -69,7 +107,7 @@ class AnswerVerifier:
     """Verifies the statements of one answer.
 
     `uncited` holds values that need no citation, `query_rows` the rows of all cited queries, `all_evidence` everything
-    that the answer may use.
+    that the answer may use. `conditions` is what the question restricts.
     """
 
     shown: ShownData
@@ -79,9 +117,13 @@ class AnswerVerifier:
     all_evidence: Sequence[EvidencePool]
     similar_records: SimilarRecords
     n_statements: int
+    conditions: QuestionConditions
+    order: Sequence[Statement]
 
     @classmethod
-    def for_statements(cls, statements: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
+    def for_statements(
+        cls, statements: Sequence[Statement], shown: ShownData, question: str, *, asked: str = ""
+    ) -> "AnswerVerifier":
         """A verifier for an answer that consists of these statements."""
         uncited, query_rows, all_queries = EvidencePool(), EvidencePool(), EvidencePool()
         uncited.add(question)
@@ -94,11 +136,64 @@ class AnswerVerifier:
             add_query_rows(all_queries, query, given=uncited)
             add_filters(all_queries, query)
         pools = (all_queries, *(support.in_records for support in supports.values()))
-        return cls(shown, supports, uncited, query_rows, pools, SimilarRecords(shown.datasets), len(statements))
+        arguments = EvidencePool()
+        arguments.add_all(shown.arguments)
+        shapes = [query.shape for query in cited.values() if query.shape is not None]
+        names = frozenset(str(name).casefold() for given in shown.arguments for name in given or ())
+        return cls(
+            shown=shown,
+            supports=supports,
+            uncited=uncited,
+            query_rows=query_rows,
+            all_evidence=pools,
+            similar_records=SimilarRecords(shown.datasets),
+            n_statements=len(statements),
+            conditions=QuestionConditions(asked, arguments, names, shapes),
+            order=statements,
+        )
 
-    def verify(self, statement: Statement) -> Evidence:
-        """Verify one statement."""
-        support = self.supports[statement]
+    def verify(self, statement: Statement) -> CheckedStatement:
+        """Verify one statement. One without a citation gets that of the evidence that has its figures, if any."""
+        if statement.has_citations:
+            return CheckedStatement(statement, self._verify_cited(statement, self.supports[statement]))
+        for ref, cited in self._possible_sources(statement):
+            entry = self._verify_cited(cited, _support(cited, self.shown, self.uncited))
+            if entry.verified:
+                return CheckedStatement(statement, entry, added=ref)
+        return CheckedStatement(statement, self._verify_uncited(statement))
+
+    def _verify_cited(self, statement: Statement, support: Support) -> Evidence:
+        entry = self._compare_with_cited(statement, support)
+        if not (entry.verified or (entry.kind is EvidenceKind.INFERENCE and entry.fault is None)):
+            return entry
+        segments = [
+            (text, self._support_of(cited.records))
+            for text, cited in cited_segments(statement.source)
+            if text and cited.records
+        ]
+        problem = find_problem(self._context(statement, support), self.conditions, segments)
+        return entry if problem is None else _failed(entry, problem.fault, problem.note)
+
+    def _support_of(self, citations: Sequence[Citation]) -> Support:
+        records = [load_cited_record(one, self.shown.datasets.get(one.dataset)) for one in citations]
+        return build_support(records, {}, ())
+
+    def _before(self, statement: Statement) -> Sequence[Statement]:
+        """The statements right before this one, the nearest last."""
+        at = next((at for at, one in enumerate(self.order) if one.start == statement.start), 0)
+        return self.order[max(0, at - _STATEMENTS_BEFORE) : at]
+
+    def _inherited(self, statement: Statement) -> Statement:
+        """The statement as if it cited what the last one before it with a citation cites."""
+        cited = next((one for one in reversed(self._before(statement)) if one.has_citations), None)
+        if cited is None:
+            return statement
+        return replace(statement, citations=cited.citations, datasets=cited.datasets, queries=cited.queries)
+
+    def _compare_with_cited(self, statement: Statement, support: Support) -> Evidence:
+        """Compare figures, quotes and citations with what the statement cites."""
+        if absence := self._verify_absence(statement, support):
+            return absence
         if statement.queries:
             return self._verify_queries(statement, support)
         if statement.citations:
@@ -106,14 +201,91 @@ class AnswerVerifier:
         counted = [self.shown.datasets[name] for name in statement.datasets if name in self.shown.datasets]
         return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement)
 
+    def _context(self, statement: Statement, support: Support) -> StatementContext:
+        names = (*(cited.ref.dataset for cited in support.records), *statement.datasets)
+        of_queries = (name for query in support.queries for name in query.datasets)
+        used = {name: self.shown.datasets[name] for name in (*names, *of_queries) if name in self.shown.datasets}
+        return StatementContext(
+            text=statement.text,
+            question=self.conditions.question,
+            support=support,
+            given=self.uncited,
+            answer_rows=self.query_rows,
+            indexes={name: shown.values for name, shown in used.items()},
+            totals={name: shown.exact_total for name, shown in used.items() if shown.exact_total is not None},
+            cited_datasets=statement.datasets,
+            is_item=statement.kind in ("item", "row"),
+        )
+
+    def _possible_sources(self, statement: Statement) -> Iterator[tuple[str, Statement]]:
+        """The queries and shown records that have a figure of an uncited statement, as references to them."""
+        figures = [one for one in figures_in(statement.text) if not self.uncited.has(one) and not one.is_word]
+        if not figures:
+            return
+        for ref, query in reversed(self.shown.queries.items()):
+            pool = EvidencePool()
+            add_query_rows(pool, query, given=self.uncited)
+            if any(pool.has(figure) for figure in figures):
+                yield ref, replace(statement, queries=(ref,))
+        for name, shown in self.shown.datasets.items():
+            for row in sorted(shown.rows)[:_MAX_SEARCHED_RECORDS]:
+                citation = Citation(name, row)
+                if all(self._support_of((citation,)).in_records.has(figure) for figure in figures):
+                    yield f"{name}#{row}", replace(statement, citations=(citation,))
+
+    def _verify_absence(self, statement: Statement, support: Support) -> Evidence | None:
+        """The evidence of a statement that says that there is nothing, if what it cites shows that."""
+        context = self._context(statement, support)
+        if not claims_absence(statement.text, context.figures):
+            return None
+        if shows_absence(context):
+            return Evidence(
+                statement=statement.text,
+                kind=EvidenceKind.ABSENCE,
+                sql=_sql_text(support),
+                exact=True,
+                verified=True,
+                queries=tuple(_stored_query(query) for query in support.queries),
+            )
+        refuted = is_refuted(context)
+        entry = Evidence(statement=statement.text, kind=EvidenceKind.SQL, sql=_sql_text(support))
+        return _failed(entry, Fault.CONTRADICTED, refuted) if refuted else None
+
     def verify_non_statement(self, passage: Statement) -> Evidence | None:
         """Verify the figures of a heading or lead-in, which otherwise needs no evidence."""
-        entry = self._verify_uncited(passage)
+        entry = self._inference(passage, self._unknown(figures_in(passage.text), passage.text))
         return entry if entry.unproven else None
 
     def _verify_uncited(self, statement: Statement) -> Evidence:
-        """Verify a statement that cites nothing."""
-        return self._inference(statement, self._unknown(figures_in(statement.text), statement.text))
+        """Verify a statement that cites nothing, against what the statement before it cites."""
+        figures = figures_in(statement.text)
+        inherited = self._inherited(statement)
+        context = self._context(inherited, _support(inherited, self.shown, self.uncited))
+        before = " ; ".join(one.text for one in self._before(statement))
+        unknown = self._unknown(figures, statement.text)
+        unknown = tuple(figure for figure in unknown if not is_calculated(figure, context, before=before))
+        if unknown:
+            return self._inference(statement, unknown)
+        if claims_absence(statement.text, figures):
+            return self._uncited_absence(statement)
+        entry = self._inference(statement, ())
+        problem = find_inherited_problem(context)
+        return entry if problem is None else _failed(entry, problem.fault, problem.note)
+
+    def _uncited_absence(self, statement: Statement) -> Evidence:
+        """A statement that there is nothing: some query or call must have found nothing over complete data."""
+        empty = [query for query in self.shown.queries.values() if found_nothing(query) and query.datasets]
+        is_empty = any(shown.exact_total == 0 for shown in self.shown.datasets.values()) or 0 in self.shown.exact_totals
+        if not (empty or is_empty):
+            return self._inference(statement, ())
+        return Evidence(
+            statement=statement.text,
+            kind=EvidenceKind.ABSENCE,
+            exact=all(query.lineage is Lineage.EXACT for query in empty),
+            verified=True,
+            queries=tuple(_stored_query(query) for query in empty[-1:]),
+            sql=empty[-1].sql if empty else None,
+        )
 
     def _verify_records(self, statement: Statement, support: Support) -> Evidence:
         """Verify a statement that cites records, and perhaps totals of datasets."""
@@ -124,18 +296,18 @@ class AnswerVerifier:
             quote=_quote(statement, self.shown.datasets),
         )
         if not support.all_records_shown:
-            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+            return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
         unsupported = self._unsupported(statement, (support.in_records, self.query_rows))
         if unknown := self._unknown(unsupported, statement.text):
             return self._inference(statement, unknown, entry)
         if unsupported:
-            return entry.model_copy(update={"note": f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.CONTRADICTED, f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}")
         if wrong := _wrong_quote(statement.text, (support.in_records, self.uncited, self.query_rows)):
-            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.UNSUPPORTED, f"the quote “{wrong}” {_NOT_IN_CITED_DATA}")
         figures = figures_in(statement.text)
         has_cited_figure = len(unsupported_figures(figures, statement.text, (support.in_records,))) < len(figures)
         if not has_cited_figure and self.similar_records.has_better(statement.text, statement.citations):
-            return entry.model_copy(update={"note": "another record matches this statement better than the cited one"})
+            return _failed(entry, Fault.CONTRADICTED, "another record matches this statement better than the cited one")
         return entry.model_copy(update={"verified": True})
 
     def _verify_queries(self, statement: Statement, support: Support) -> Evidence:
@@ -144,32 +316,47 @@ class AnswerVerifier:
             statement=statement.text,
             kind=EvidenceKind.SQL,
             records=tuple(cited.ref for cited in support.records),
-            sql=";\n".join(query.sql for query in support.queries) or None,
+            sql=_sql_text(support),
             exact=all(query.lineage is Lineage.EXACT for query in support.queries) if support.queries else None,
             queries=tuple(_stored_query(query) for query in support.queries),
         )
         if support.unknown_queries:
             unknown = ", ".join(support.unknown_queries)
-            return entry.model_copy(update={"note": f"{unknown} is not the result of a query over the data"})
+            return _failed(entry, Fault.UNCITED, f"{unknown} is not the result of a query over the data")
         if not support.all_records_shown:
-            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+            return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
         unsupported = self._unsupported(statement, (support.in_rows, support.in_records, support.filters))
+        others = (support.filters, self.uncited)
+        unsupported = tuple(one for one in unsupported if not support.in_rows.has_date_parts(one, others))
         if unsupported:
             note = f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"
             unproven = tuple(figure.text for figure in self._unknown(unsupported, statement.text))
-            return entry.model_copy(update={"note": note, "unproven": unproven})
+            return _failed(entry, Fault.UNSUPPORTED, note).model_copy(update={"unproven": unproven})
         if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.uncited)):
-            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.UNSUPPORTED, f"the quote “{wrong}” {_NOT_IN_CITED_DATA}")
         other_pools = (support.in_records, support.filters, self.uncited)
         only_in_rows = unsupported_figures(figures_in(statement.text), statement.text, other_pools)
         if figure := figure_of_other_row(only_in_rows, statement.text, support.queries):
-            return entry.model_copy(update={"note": f"{figure.text} belongs to another row of the query result"})
+            return _failed(entry, Fault.CONTRADICTED, f"{figure.text} belongs to another row of the query result")
         if not _uses_query_rows(statement.text, support):
             return self._inference(statement, (), entry, note="contains no figure and no name from the query result")
         is_lower_bound = any(query.lineage is Lineage.LOWER_BOUND for query in support.queries)
-        if is_lower_bound and not _STATES_LOWER_BOUND.search(statement.text):
-            return entry.model_copy(update={"note": "presents a lower bound as exact: the data is incomplete"})
+        if is_lower_bound and not self._states_lower_bound(statement, support):
+            return _failed(entry, Fault.CONTRADICTED, "presents a lower bound as exact: the data is incomplete")
         return entry.model_copy(update={"verified": True})
+
+    def _states_lower_bound(self, statement: Statement, support: Support) -> bool:
+        """Whether the statement, or one next to it, says that the data is incomplete, or how much of it was read."""
+        near = " ; ".join(one.text for one in (*self._before(statement), statement))
+        read = [
+            self.shown.datasets[name].records_read
+            for query in support.queries
+            for name in query.datasets
+            if name in self.shown.datasets
+        ]
+        return _STATES_LOWER_BOUND.search(statement.text) is not None or any(
+            _states_number(number, figures_in(near)) for number in read
+        )
 
     def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
         """Verify a statement that cites totals of datasets. Without a figure there is nothing to verify."""
@@ -182,9 +369,8 @@ class AnswerVerifier:
         elif not (
             all(_states_number(shown.records_read, figures) for shown in counted) and _STATES_LOWER_BOUND.search(text)
         ):
-            return entry.model_copy(
-                update={"note": "is not the number of records in the cited dataset, or that number is not exact"}
-            )
+            note = "is not the number of records in the cited dataset, or that number is not exact"
+            return _failed(entry, Fault.CONTRADICTED, note)
         totals = EvidencePool()
         totals.add_all([total for shown in counted for total in (shown.exact_total, shown.records_read)])
         unsupported = self._unsupported(statement, (totals, self.query_rows))
@@ -196,12 +382,19 @@ class AnswerVerifier:
         """Figures that are not in the pools, need a citation, and do not count the cited records."""
         found = unsupported_figures(figures_in(statement.text), statement.text, (*pools, self.uncited))
         n_cited = len(statement.citations)
-        return tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
+        found = tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
+        if not found:
+            return ()
+        context = self._context(statement, _support(statement, self.shown, self.uncited))
+        before = " ; ".join(one.text for one in self._before(statement))
+        found = _without_small_words(found, context.figures)
+        return tuple(figure for figure in found if not is_calculated(figure, context, before=before))
 
     def _unknown(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
         """Figures that are not in any evidence, and do not count the statements of the answer."""
         found = unsupported_figures(figures, text, (self.uncited, *self.all_evidence, self.query_rows))
         counts = {self.n_statements} if self.n_statements <= _MAX_COUNTED_STATEMENTS else set()
+        found = _without_small_words(found, figures_in(text))
         return tuple(figure for figure in found if not any(_states_number(count, (figure,)) for count in counts))
 
     def _inference(
@@ -219,8 +412,17 @@ class AnswerVerifier:
                 "exact": None,
                 "unproven": unproven,
                 "note": note,
+                "fault": Fault.UNSUPPORTED if unproven else None,
             }
         )
+
+
+def _failed(entry: Evidence, fault: Fault, note: str) -> Evidence:
+    return entry.model_copy(update={"verified": False, "fault": fault, "note": note})
+
+
+def _sql_text(support: Support) -> str | None:
+    return ";\n".join(query.sql for query in support.queries) or None
 
 
 def _support(statement: Statement, shown: ShownData, given: EvidencePool) -> Support:
@@ -236,6 +438,13 @@ def _uses_query_rows(text: str, support: Support) -> bool:
     if any(support.in_rows.has_value(value) for value in number_words_in(text)):
         return True
     return mentions_any(text, support.names) or states_absence(text, support.queries)
+
+
+def _without_small_words(found: Sequence[Figure], figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Drop small numbers in words beside other figures: "two of the three", "one in five" are seldom in the data."""
+    if len(figures) < 2:
+        return tuple(found)
+    return tuple(one for one in found if not (one.is_word and one.number and one.number.readings[0].low <= _SMALL))
 
 
 def _states_number(number: int, figures: Sequence[Figure]) -> bool:

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Callable
 
 from runax_cli.agent.locales.cs import CS
+from runax_cli.agent.locales.de import DE
 from runax_cli.agent.locales.en import EN
 from runax_cli.agent.locales.locale import Locale
 
-LOCALES: tuple[Locale, ...] = (EN, CS)
+LOCALES: tuple[Locale, ...] = (EN, CS, DE)
 DEFAULT = EN
 _MIN_COMMON_WORDS = 2
 

@@ -1,6 +1,6 @@
 """Czech."""
 
-from runax_cli.agent.locales.locale import DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
 
 CS = Locale(
     code="cs",
@@ -52,6 +52,8 @@ CS = Locale(
             "jedenáct jedenácti",
             "dvanáct dvanácti",
         ),
+        inverted_by="a",
+        pronouns="žádný žádná žádné žádní nikdo jeden jedna jedno jednou oba obě",
         scales={"tis": 3, "mil": 6, "mio": 6, "miliard": 9, "mld": 9},
         scale_words=r"tisíc\w*|tis\.|mili[oó]n\w*|miliard\w*|mld\.?",
         scale_abbreviations=r"mil\b\.?|mio\b",
@@ -60,7 +62,7 @@ CS = Locale(
         over=r"přes|více než|víc než|nad|alespoň|nejméně|minimálně|přinejmenším",
         under=r"téměř|skoro|méně než|pod|do|nejvýše|maximálně",
         lower_bound=(
-            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|neúpln\w+|zatím|z načtených"
+            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|z prvních|prvních|neúpln\w+|zatím|z načtených"
             r"|z přečtených"
         ),
     ),
@@ -89,11 +91,67 @@ CS = Locale(
         abbreviation=r"ing|mgr|st|č|čp|tj|tzv|tzn|např|resp|cca|apod|atd|mil|mld|tis|hod",
         unit=r"mil|mio|hod|dní|Kč",
         numbered_part=(
-            r"kroku?|částí?|bodu?|fáze|úrove[ňn]|stran[aěu]|kapitol[aey]|verz[eí]|typu?|otázk[aey]|tabulk[aey]|místo|místě"
+            r"kroku?|částí?|bodu?|fáze|úrove[ňn]|stran[aěu]|kapitol[aey]|verz[eí]|typu?|otázk[aey]|tabulk[aey]"
+            r"|místo|místě"
             r"|prvních|posledních|pořadí|č\."
         ),
         capitals="ÁČĎÉĚÍŇÓŘŠŤÚŮÝŽ",
         unanswered="Tuto část se nepodařilo zodpovědět",
         incomplete="Tato část je neúplná",
+    ),
+    claim=ClaimWords(
+        highest=(
+            r"nejvíce?|nejvyšší\w*|největší\w*|nejdelší\w*|nejdražší\w*|nejčastěji|nejčastější\w*|maxim\w+"
+            r"|nejtěžší\w*"
+        ),
+        lowest=r"nejméně|nejmíň|nejnižší\w*|nejmenší\w*|nejkratší\w*|nejlevnější\w*|minim[aáu]\w+|nejlehčí\w*",
+        not_superlative=r"nej(?:méně|více) \d[\d .,]*|nejvýše|nejspíše?",
+        ordinal=r"druh\w+|třet\w+|čtvrt\w+|pát\w+|další\w*|násled\w+|potom|pak|za ní\w?|po n\w+",
+        latest=r"nejnovější\w*|nejpozdější\w*|nejpozději|naposledy",
+        earliest=r"nejstarší\w*|nejdřívější\w*|nejdříve|nejranější\w*",
+        fractions={
+            "polovina": (1, 2),
+            "polovinu": (1, 2),
+            "polovině": (1, 2),
+            "poloviny": (1, 2),
+            "půlka": (1, 2),
+            "třetina": (1, 3),
+            "třetinu": (1, 3),
+            "třetině": (1, 3),
+            "dvě třetiny": (2, 3),
+            "dvou třetin": (2, 3),
+            "čtvrtina": (1, 4),
+            "čtvrtinu": (1, 4),
+            "tři čtvrtiny": (3, 4),
+            "pětina": (1, 5),
+            "pětinu": (1, 5),
+            "dvě pětiny": (2, 5),
+            "tři pětiny": (3, 5),
+            "čtyři pětiny": (4, 5),
+            "desetina": (1, 10),
+            "desetinu": (1, 10),
+            "každý druhý": (1, 2),
+            "každá druhá": (1, 2),
+            "každý třetí": (1, 3),
+            "každá třetí": (1, 3),
+            "každý čtvrtý": (1, 4),
+            "každá čtvrtá": (1, 4),
+        },
+        majority=r"více než polovin\w+|víc než polovin\w+|přes polovinu|nadpoloviční\w*|většin\w+",
+        minority=r"méně než polovin\w+|menšin\w+|necelá polovina|necelou polovinu",
+        absence=r"žádn\w+|nikdo|nikdy|nic|ani jed\w+|nejsou|nebyl\w*|není",
+        not_known=(
+            r"(?:data|záznamy|výsledky|výsledek|tikety) (?:to )?(?:ne\w+)|není (?:uveden\w*|známo|zaznamenán\w*)"
+            r"|nelze (?:určit|zjistit|říci)|neuvád\w+|neobsahuj\w+"
+        ),
+        calculated=(
+            r"rozdíl\w*|o|více než|méně než|více|méně|vyšší\w*|nižší\w*|poměr\w*|podíl\w*|procent\w*|dohromady|celkem"
+            r"|celkov\w+|součet|součtem|průměr\w*|krát|\w+krát|dvojnásob\w+|zbýv\w+|zbytek|ostatní\w*|z|na|každ\w+"
+            r"|liší|rozpětí|společně"
+            r"|úhrnem"
+        ),
+        contrast=r"ne|ni(?:c|kdy)|nikoli|nikoliv|místo|než|kromě|oproti|bez|ani|dříve|namísto|není|nejsou|nebyl\w*",
+        greeting=r"ahoj|dobrý den|čau|nazdar|děkuji|díky|děkuju|na shledanou|dobře|ok",
+        about_runax=r"runax|kdo jsi|co jsi|co umíš|co umíte|jaké (?:máš|máte) nástroje|jaké nástroje|pomoc\W*$",
     ),
 )

@@ -1,6 +1,6 @@
 """English."""
 
-from runax_cli.agent.locales.locale import DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
 
 EN = Locale(
     code="en",
@@ -16,7 +16,8 @@ EN = Locale(
             r"|per (?:day|week|month|year)"
         ),
         asking=(
-            r"how|what|which|who|whom|whose|when|where|why|is|are|was|were|does|do|did|has|have|can|list|show|find|count"
+            r"how|what|which|who|whom|whose|when|where|why|is|are|was|were|does|do|did|has|have|can|list|show|find"
+            r"|count"
             r"|give|tell|compare|summari[sz]e|describe|explain|compute|calculate"
         ),
         reporting=r"tell|give",
@@ -62,6 +63,7 @@ EN = Locale(
             "eleven",
             "twelve",
         ),
+        pronouns="no none both one",
         scales={"thousand": 3, "million": 6, "bn": 9, "billion": 9},
         scale_words=r"thousands?|millions?|billions?",
         scale_abbreviations=r"bn\b",
@@ -70,7 +72,7 @@ EN = Locale(
         over=r"over|more than|above|at least|no fewer than|no less than|exceeds",
         under=r"almost|nearly|close to|under|less than|fewer than|below|up to|at most",
         lower_bound=(
-            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|incomplete|not all|partial\w*"
+            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|the first|incomplete|not all|partial\w*"
             r"|so far|of those (?:read|fetched)|that (?:were|was|could be) (?:read|fetched)"
         ),
     ),
@@ -118,5 +120,56 @@ EN = Locale(
         capitals="A-Z",
         unanswered="This part could not be answered",
         incomplete="This part is incomplete",
+    ),
+    claim=ClaimWords(
+        highest=r"highest|most|largest|biggest|greatest|longest|maximum|top|heaviest|costliest|most expensive",
+        lowest=r"lowest|least|fewest|smallest|shortest|minimum|lightest|cheapest|least expensive",
+        not_superlative=r"at (?:least|most)|most of|most recent(?:ly)?|almost|most likely",
+        ordinal=r"second|third|fourth|fifth|next|follow\w*|other|after|behind|runner-up|then",
+        latest=r"latest|newest|most recent(?:ly)?",
+        earliest=r"earliest|oldest",
+        fractions={
+            "one half": (1, 2),
+            "half": (1, 2),
+            "a third": (1, 3),
+            "one third": (1, 3),
+            "two thirds": (2, 3),
+            "a quarter": (1, 4),
+            "one quarter": (1, 4),
+            "three quarters": (3, 4),
+            "a fifth": (1, 5),
+            "one fifth": (1, 5),
+            "two fifths": (2, 5),
+            "three fifths": (3, 5),
+            "four fifths": (4, 5),
+            "a tenth": (1, 10),
+            "one tenth": (1, 10),
+            "one in two": (1, 2),
+            "one in three": (1, 3),
+            "one in four": (1, 4),
+            "one in five": (1, 5),
+            "one in ten": (1, 10),
+        },
+        majority=r"more than half|over half|(?:the|a) majority",
+        minority=r"less than half|fewer than half|under half|(?:the|a) minority",
+        absence=r"none|nobody|no one|there (?:are|were|is|was) no|(?:has|have|had) no|did not find any|not a single|no",
+        not_known=(
+            r"(?:data|records?|results?|tickets?) (?:does|do|did) not (?:say|tell|show|contain|include|explain"
+            r"|state|give)"
+            r"|not (?:stated|recorded|known|available|given)|cannot be (?:determined|answered|said)|no information"
+        ),
+        calculated=(
+            r"difference|differs?|more than|less than|fewer than|more|fewer|higher|lower|longer|shorter|gap|ahead"
+            r"|behind"
+            r"|ratio|share|percent\w*|proportion|together|combined|in total|total|sum|average|mean|times|twice|double"
+            r"|one in|every|each|spread|range|span|increase\w*|decrease\w*|rose|fell|grew|remaining|rest|other|left"
+            r"|out of|per|between them"
+        ),
+        contrast=r"not|n't|never|instead of|rather than|than|except|unlike|versus|vs|neither|nor|without|formerly|from",
+        greeting=r"hi|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|thx|bye|goodbye|ok(?:ay)?|great",
+        about_runax=(
+            r"runax|who are you|what are you|what can you do|what (?:tools|sources|functions) (?:do you|can you|are)"
+            r"|which (?:tools|sources|functions)|how do (?:you|i use you)|help(?: me)?\W*$"
+        ),
     ),
 )

@@ -67,6 +67,10 @@ class NumberWords:
 
     names: tuple[str, ...]
     """Names of 0, 1, 2, ... with all their forms, separated by spaces."""
+    pronouns: str
+    """Those of the names that are also other words, separated by spaces: "both", "no"."""
+    inverted_by: str = ""
+    """What joins units and tens in the other order, as in "dvaadvacet" (2 and 20); "" if this is not done."""
     scales: Mapping[str, int]
     """Beginnings of scale words with their number of zeros: thousand 3."""
     scale_words: str
@@ -123,6 +127,42 @@ class StatementWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimWords:
+    """Words that claim an order, a share, an absence or a calculation."""
+
+    highest: str
+    """Superlatives for the largest value: highest, most, largest."""
+    lowest: str
+    """Superlatives for the smallest value: lowest, fewest."""
+    not_superlative: str
+    """Phrases with such a word that are no superlative: at least, most of."""
+    ordinal: str
+    """Words for a rank other than the first: second, next."""
+    latest: str
+    """Superlatives for the last point in time: latest, most recent."""
+    earliest: str
+    """Superlatives for the first point in time: earliest, oldest."""
+    fractions: Mapping[str, tuple[int, int]]
+    """Phrases for fractions with numerator and denominator: two thirds (2, 3)."""
+    majority: str
+    """Phrases for more than half."""
+    minority: str
+    """Phrases for less than half."""
+    absence: str
+    """Phrases that say that there is nothing of a kind: there are no, none."""
+    not_known: str
+    """Phrases that say that the data does not answer something."""
+    calculated: str
+    """Words for a result of arithmetic over two or more values: difference, ratio, share, together."""
+    contrast: str
+    """Words after which a value is denied or compared: not, instead of, than."""
+    greeting: str
+    """Messages that ask for no data: hello, thanks."""
+    about_runax: str
+    """Questions about the program itself: what can you do, which tools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Locale:
     """One language. `letters` are those that no other supported language has, "" if there are none."""
 
@@ -132,3 +172,4 @@ class Locale:
     number: NumberWords
     date: DateWords
     statement: StatementWords
+    claim: ClaimWords

@@ -174,6 +174,7 @@ async def _evidence(
         agreement=basis.agreement,
         sources=result.sources,
         filters=result.filters,
+        shape=result.shape,
         records=named_records(result.sources, rows[:n_shown]),
         stored=stored.path,
     )

@@ -28,6 +28,7 @@ from runax_cli.executor.sql.columns import (
     typed_columns,
 )
 from runax_cli.executor.sql.lineage import ColumnLineage, column_lineage, filter_values
+from runax_cli.executor.sql.query_shape import QueryShape, query_shape
 from runax_cli.executor.sql.sandbox import open_sandbox
 from runax_cli.executor.sql.stored_result import StoreRequest, cast_columns, copy_statements, first_rows, unzoned
 
@@ -63,9 +64,9 @@ class QueryableTable:
 class QueryResult:
     """The result of one SELECT: `rows` are the first of `n_rows`; `tables` are those that it read.
 
-    `sources` is the lineage of each column, `filters` are the literals of the conditions. They are empty and None if
-    the statement could not be analyzed. `is_stored`: the requested file has the whole result; `not_stored` says why it
-    could not be written.
+    `sources` is the lineage of each column, `filters` are the literals of the conditions, `shape` is the structure of
+    the statement. They are empty and None if the statement could not be analyzed.
+    `is_stored`: the requested file has the whole result; `not_stored` says why it could not be written.
     """
 
     sql: str
@@ -75,6 +76,7 @@ class QueryResult:
     tables: tuple[str, ...]
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
+    shape: QueryShape | None = None
     is_stored: bool = False
     not_stored: str = ""
 
@@ -163,7 +165,7 @@ class SqlEngine:
                     found = self._fetch_all(statement, max_rows) if store is None else self._store(statement, store)
                 except _NotStored as error:
                     found, not_stored = self._fetch_all(statement, max_rows), str(error)
-            sources, filters = self._analyze(statement, len(found.columns))
+            sources, filters, shape = self._analyze(statement, len(found.columns))
         is_stored = store is not None and not not_stored
         return QueryResult(
             statement,
@@ -173,6 +175,7 @@ class SqlEngine:
             self._tables_in(statement),
             sources,
             filters,
+            shape,
             is_stored,
             not_stored,
         )
@@ -221,20 +224,23 @@ class SqlEngine:
                     return sql[: match.start()].strip()
         return sql.strip()
 
-    def _analyze(self, statement: str, n_columns: int) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None]:
+    def _analyze(
+        self, statement: str, n_columns: int
+    ) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None, QueryShape | None]:
         import duckdb
 
         try:
             found = self._connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
         except duckdb.Error:
-            return (), None
+            return (), None, None
         serialized = json.loads(found[0]) if found else {"error": True}
         tables = {name: [column.name for column in table.columns] for name, table in self.tables.items()}
         rows_of = {name: table.rows_of for name, table in self.tables.items()}
         sources = column_lineage(serialized, tables, rows_of)
         # A different number of columns means that a star was expanded wrongly, so the lineage is unknown.
         known = sources if len(sources) == n_columns else ()
-        return known, None if serialized.get("error") else filter_values(serialized)
+        filters = None if serialized.get("error") else filter_values(serialized)
+        return known, filters, query_shape(serialized)
 
     def _store(self, statement: str, request: StoreRequest) -> _Fetched:
         """Write the whole result to a file and read its first rows from there. Raises QueryFailed and _NotStored."""

@@ -22,40 +22,40 @@ OPTIONAL = {
     "date.ordinal_suffix",
 }
 
-GERMAN = """
+FRENCH = """
 from dataclasses import replace
 from runax_cli.agent import locales
 
 en = locales.EN
-de = replace(
+fr = replace(
     en,
-    code="de",
-    letters="ßäöü",
-    question=replace(en.question, figure=r"wie viele|summe", conjunction="und", asking="wie|wer|was"),
+    code="fr",
+    letters="çÇ",
+    question=replace(en.question, figure=r"combien|somme", conjunction="et", asking="combien|qui|que"),
     number=replace(
-        en.number, names=("null", "eins", "zwei"), scales={"tausend": 3}, scale_words="tausend", about="etwa"
+        en.number, names=("zero", "un", "deux"), scales={"mille": 3}, scale_words="mille", about="environ"
     ),
     date=replace(en.date, months=tuple(
-        "januar februar märz april mai juni juli august september oktober november dezember".split()
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
     ), ambiguous_months=()),
-    statement=replace(en.statement, negation="kein|keine|nicht", unanswered="Nicht beantwortet"),
+    statement=replace(en.statement, negation="aucun|pas", unanswered="Sans réponse"),
 )
-locales.LOCALES = (*locales.LOCALES, de)
+locales.LOCALES = (*locales.LOCALES, fr)
 
 from runax_cli.agent.evidence.dates import CalendarDate, dates_in
 from runax_cli.agent.evidence.figures import EvidencePool, figures_in
 from runax_cli.agent.evidence.numbers import number_words_in
 from runax_cli.agent.planning.question_analysis import decide_need, multi_part_reason
 
-assert decide_need("Wie viele Tickets hat Kunde 4?").need == "compute"
-assert multi_part_reason("Wer hat Ticket 4, und wer hat Ticket 5?") is not None
-assert dates_in("3. März 2024")[0].readings == (CalendarDate(2024, 3, 3),)
+assert decide_need("Combien de tickets a le client 4 ?").need == "compute"
+assert multi_part_reason("Qui a le ticket 4, et qui a le ticket 5 ?") is not None
+assert dates_in("3 février 2024")[0].readings == (CalendarDate(2024, 2, 3),)
 assert dates_in("3 March 2024")[0].readings == (CalendarDate(2024, 3, 3),)
-assert number_words_in("zwei Router, two routers, dva routery") == {2}
+assert number_words_in("deux routers, two routers, dva routery") == {2}
 pool = EvidencePool()
 pool.add(12_034)
-assert all(pool.has(figure) for figure in figures_in("etwa 12 tausend"))
-assert locales.detect("Wie groß?").statement.unanswered == "Nicht beantwortet"
+assert all(pool.has(figure) for figure in figures_in("environ 12 mille"))
+assert locales.detect("Ça va ?").statement.unanswered == "Sans réponse"
 """
 
 
@@ -105,11 +105,20 @@ def test_words_of_all_languages_match() -> None:
     assert pattern.fullmatch("nikdy")
 
 
-@pytest.mark.parametrize(("text", "code"), [("Kolik je hodin", "cs"), ("Příšera", "cs"), ("How many?", "en")])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Kolik je hodin", "cs"),
+        ("Příšera", "cs"),
+        ("How many?", "en"),
+        ("How many orders did Müller place?", "en"),
+        ("Wie viele Bestellungen wurden storniert?", "de"),
+    ],
+)
 def test_a_language_is_detected_by_its_letters_or_words(text: str, code: str) -> None:
     assert detect(text).code == code
 
 
-def test_a_third_language_needs_only_a_locale() -> None:
-    done = subprocess.run([sys.executable, "-c", GERMAN], capture_output=True, text=True, check=False)
+def test_a_further_language_needs_only_a_locale() -> None:
+    done = subprocess.run([sys.executable, "-c", FRENCH], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
