@@ -148,8 +148,24 @@ def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
             assert_never(lineage)
 
 
+class StoredResult(StoredModel):
+    """A result that is stored whole: of a SQL statement ("q1"), or a table of labels ("tickets_1_labels_1").
+
+    `path` is its Parquet file, None if it could not be stored; `note` then says why.
+    """
+
+    name: str
+    kind: Literal["sql", "labels"]
+    n_rows: int
+    path: str | None = None
+    note: str | None = None
+
+
 class SqlResult(StoredModel):
-    """A query that a statement cites. `rows` are the first of `n_rows`; `agreement` (0 to 1) is that of its labels."""
+    """A query that a statement cites. `rows` are the first of `n_rows`; `agreement` (0 to 1) is that of its labels.
+
+    `stored` is the path of the Parquet file with all rows, None if there is none.
+    """
 
     id: str
     sql: str
@@ -158,6 +174,7 @@ class SqlResult(StoredModel):
     n_rows: int = 0
     lineage: Lineage = Lineage.EXACT
     agreement: float | None = None
+    stored: str | None = None
 
 
 class Evidence(StoredModel):
@@ -184,7 +201,7 @@ class Evidence(StoredModel):
 
 
 class CallReport(StoredModel):
-    """One call in the result."""
+    """One call in the result. `stored` are the SQL results and tables of labels that it stored."""
 
     tool: str
     source: str
@@ -201,6 +218,7 @@ class CallReport(StoredModel):
     tokens_raw: int = 0
     tokens_to_model: int = 0
     duration_s: float = 0.0
+    stored: tuple[StoredResult, ...] = ()
 
 
 class RoleUsage(StoredModel):

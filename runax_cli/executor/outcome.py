@@ -274,7 +274,8 @@ class SqlEvidence:
 
     `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used. `sources` is the lineage of
     each column, `filters` are the literals of the conditions, `shape` is the structure of the statement; empty and None
-    if unknown.
+    if unknown. `records` are dataset and row of each record that `rows` name by its row number. `stored` is the path of
+    the Parquet file with all rows.
     """
 
     id: str
@@ -288,6 +289,8 @@ class SqlEvidence:
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
     shape: QueryShape | None = None
+    records: tuple[tuple[str, int], ...] = ()
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

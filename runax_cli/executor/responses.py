@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError
 from runax_cli.core.event_types import AnyEvent, CallFinished, TokensChanged
-from runax_cli.core.results import CallReport, Coverage, ReasonCode, TotalIs
+from runax_cli.core.results import CallReport, Coverage, ReasonCode, StoredResult, TotalIs
 from runax_cli.core.untrusted_text import one_line
 from runax_cli.executor.outcome import (
     CallRequest,
@@ -234,6 +234,7 @@ def build_report(
     *,
     dataset: str | None = None,
     status: str | None = None,
+    stored: Sequence[StoredResult] = (),
 ) -> CallReport:
     """Build the report of a call of any kind. `dataset` and `status` default to those of the envelope."""
     return CallReport(
@@ -252,6 +253,7 @@ def build_report(
         tokens_raw=statistics.tokens_raw,
         tokens_to_model=statistics.tokens_to_model,
         duration_s=round(statistics.duration_s, 3),
+        stored=tuple(stored),
     )
 
 

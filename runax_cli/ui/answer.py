@@ -90,6 +90,7 @@ Paused: TypeAlias = Callable[[], AbstractContextManager[None]]
 _FOOTNOTES_SHOWN = 20
 _RECORDS_SHOWN = 8
 _ROWS_SHOWN = 5
+_RESULTS_SHOWN = 5
 
 
 class AnswerView(Protocol):
@@ -106,6 +107,7 @@ def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool)
     """The lines below the answer, without control characters; the certificate is the last one."""
     yield from _footnotes(result.evidence)
     yield from _unverified(result.evidence)
+    yield from _stored(result)
     if has_evidence:
         yield from evidence_lines(result.evidence)
     yield from _state(result)
@@ -118,6 +120,15 @@ def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:
     yield from cited[:_FOOTNOTES_SHOWN]
     if len(cited) > _FOOTNOTES_SHOWN:
         yield f"+{counted(len(cited) - _FOOTNOTES_SHOWN, 'more record')} (use -o json for all)"
+
+
+def _stored(result: RunResult) -> Iterator[str]:
+    """How to save the cited results that are longer than what is shown of them."""
+    cited = {query.id: query for item in result.evidence for query in item.queries if query.stored}
+    for query in list(cited.values())[:_RESULTS_SHOWN]:
+        if query.n_rows > len(query.rows):
+            command = f"runax runs export {result.run_id} --save {query.id}=FILE.csv"
+            yield f"[{query.id}] {counted(query.n_rows, 'row')}; to save them: {one_line(command)}"
 
 
 def _unverified(evidence: tuple[Evidence, ...]) -> Iterator[str]:

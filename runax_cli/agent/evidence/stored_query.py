@@ -22,6 +22,7 @@ def stored_query(query: SqlEvidence) -> SqlResult:
         n_rows=query.n_rows,
         lineage=query.lineage,
         agreement=query.agreement,
+        stored=query.stored,
     )
 
 

@@ -1,14 +1,12 @@
-"""Seal a dataset: write its spool as one Parquet file in page order, with types inferred from all records. Export it.
+"""Seal a dataset: write its spool as one Parquet file in page order, with types inferred from all records.
 
 The spool stays the source of truth; what cannot be typed is kept as JSON. Blocking.
 """
 
 import contextlib
 import itertools
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -168,74 +166,3 @@ def _copy(source: BinaryIO, target: BinaryIO, n_bytes: int) -> None:
             raise OSError("the spool is shorter than its manifest")
         target.write(piece)
         remaining -= len(piece)
-
-
-_NESTED = ("STRUCT", "MAP", "UNION", "[]")
-
-
-class ExportFormat(StrEnum):
-    """The format of an exported dataset, which is also its file extension."""
-
-    PARQUET = "parquet"
-    NDJSON = "ndjson"
-    CSV = "csv"
-
-
-def open_dataset(folder: Path) -> Dataset:
-    """Open a dataset that is on disk. Raises StoreError if its manifest cannot be read."""
-    dataset = Dataset(folder.name, folder)
-    try:
-        dataset.spool.reopen()
-    except (OSError, ValueError) as error:
-        raise StoreError(f"the dataset in '{folder}' cannot be read: {error}", path=str(folder)) from error
-    dataset.is_sealed = dataset.table_path.exists()
-    return dataset
-
-
-def export(dataset: Dataset, target: Path, form: ExportFormat) -> None:
-    """Write all records, in order, to the new file `target`. Raises StoreError; no partial file is left."""
-    draft = target.with_name(f".{target.name}.part")
-    try:
-        match form:
-            case ExportFormat.NDJSON:
-                with draft.open("wb") as file:
-                    file.writelines(line + b"\n" for line in dataset.lines())
-            case ExportFormat.PARQUET:
-                shutil.copyfile(_sealed(dataset), draft)
-            case ExportFormat.CSV:
-                _write_csv(_sealed(dataset), draft)
-        draft.replace(target)
-    except OSError as error:
-        raise StoreError(
-            f"'{target}' cannot be written: {error.strerror or error}. Choose another folder with --out.",
-            path=str(target),
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _sealed(dataset: Dataset) -> Path:
-    if not dataset.is_sealed:
-        seal(dataset)
-    return dataset.table_path
-
-
-def _write_csv(source: Path, target: Path) -> None:
-    """Write one CSV column per column, nested values as JSON."""
-    import duckdb
-
-    try:
-        with contextlib.closing(duckdb.connect()) as connection:
-            table = f"read_parquet({literal(str(source))})"
-            described = connection.execute(f"DESCRIBE FROM {table}").fetchall()
-            columns = ", ".join(_as_text(str(name), str(kind)) for name, kind, *_ in described)
-            selected = f"SELECT {columns} FROM {table}"  # noqa: S608
-            connection.execute(f"COPY ({selected}) TO {literal(str(target))} (FORMAT csv, HEADER)")
-    except duckdb.Error as error:
-        first = str(error).strip().splitlines()[0]
-        raise StoreError(f"'{target}' cannot be written as CSV: {first}", path=str(target)) from error
-
-
-def _as_text(name: str, kind: str) -> str:
-    column = quoted(name)
-    return f"to_json({column}) AS {column}" if any(mark in kind for mark in _NESTED) else column

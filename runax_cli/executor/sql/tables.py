@@ -19,6 +19,7 @@ from runax_cli.executor.sql.columns import TableColumn, quoted
 from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, QueryResult, SqlEngine
 from runax_cli.executor.sql.frames import Definition
 from runax_cli.executor.sql.sandbox import where_clause
+from runax_cli.executor.sql.stored_result import StoreRequest
 from runax_cli.executor.sql.table_card import (
     CARD_TOKENS,
     MAX_RECORDS,
@@ -154,9 +155,9 @@ class TableCatalog:
             raise QueryFailed(f"unknown dataset '{name}'. Datasets: {', '.join(near) or 'none yet'}.")
         return self.entries[name]
 
-    async def select(self, sql: str) -> QueryResult:
-        """Run one SELECT that reads a table, and keep its first rows. Raises QueryFailed."""
-        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql))
+    async def select(self, sql: str, *, store: StoreRequest | None = None) -> QueryResult:
+        """Run one SELECT that reads a table, keep its first rows, and store all of them. Raises QueryFailed."""
+        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql, store=store))
         if not result.tables:
             raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
         return result
