@@ -231,7 +231,7 @@ class Session:
 
     async def _plan_and_run(self, run: _ActiveRun) -> None:
         planner = await asyncio.to_thread(run.context.planner, run.question)
-        plan = plan_by_rule(run.question) or await planner.plan(run.question)
+        plan = plan_by_rule(run.question, nouns=self._source_tools.nouns) or await planner.plan(run.question)
         emit_plan(plan, run.emitter)
         run.scheduler = SubQuestionScheduler(
             plan=plan, start=run.start, budget=run.context.budget, planner=planner, emitter=run.emitter

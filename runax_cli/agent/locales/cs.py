@@ -1,6 +1,14 @@
 """Czech."""
 
-from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import (
+    ClaimWords,
+    DateWords,
+    EverythingWords,
+    Locale,
+    NumberWords,
+    QuestionWords,
+    StatementWords,
+)
 
 CS = Locale(
     code="cs",
@@ -34,6 +42,8 @@ CS = Locale(
         range_middle=r"a|do",
         name_conjunction=r"a|i|nebo",
         naming=r"u|pro|od|zakaznik\w*|uzivatel\w*",
+        possessive=r"jejich|jeho|jeji",
+        some_of_them=r"z nich|z toho|z techto|je|jsou|bylo|byly|byl|byla|ma|maji|melo|mely",
         common=r"kolik|jak|jaky|jake|ktery|ktere|kdo|kdy|kde|proc|najdi|vypis|zjisti|zakaznik\w*|je|ma|maji",
     ),
     number=NumberWords(
@@ -148,5 +158,17 @@ CS = Locale(
         contrast=r"ne|ni(?:c|kdy)|nikoli|nikoliv|místo|než|kromě|oproti|bez|ani|dříve|namísto|není|nejsou|nebyl\w*",
         greeting=r"ahoj|dobrý den|čau|nazdar|děkuji|díky|děkuju|na shledanou|dobře|ok",
         about_runax=r"runax|kdo jsi|co jsi|co umíš|co umíte|jaké (?:máš|máte) nástroje|jaké nástroje|pomoc\W*$",
+    ),
+    everything=EverythingWords(
+        everything=(
+            r"(?:uplne |naprosto )?(?:vse|vsechno|vsecko)(?:,? co (?:vime|vis|mame|vite|je znamo|najdes))?"
+            r"|(?:veskere|vsechny) (?:dostupne )?(?:informace|udaje|data|zaznamy)"
+            r"|co (?:vsechno |vse )?(?:vime|mame|vis)"
+        ),
+        about=r"o|ohledne|tykajici se|k",
+        article=r"nasem|nasi|tomto|teto",
+        naming=r"(?:s |se )?(?:id|jmenem|cislem|cislo|c\.)|jmenem|jmenuje se",
+        name_particle=r"z|ze|van|von|de|da",
+        name_ending=r"ovi|ove|ou|em|ho|mu|a|e|i|u|y",
     ),
 )
