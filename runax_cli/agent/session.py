@@ -127,6 +127,7 @@ class _ActiveRun:
             sub_question=plan.sub_question(number),
             end=_end_of(run, error),
             calls=() if run is None else self.calls_of(run),
+            sweep=None if run is None else run.sweep,
         )
 
 
@@ -340,6 +341,7 @@ class Session:
             coverage=assembly.coverage,
             calls=assembly.calls,
             evidence=assembly.evidence,
+            sweeps=assembly.sweeps,
             usage=meter.report(),
             cost_usd=meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,

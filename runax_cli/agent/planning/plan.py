@@ -7,6 +7,7 @@ reply are repaired, and every repair is reported. Pure.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from runax_cli.agent.planning.everything import entity_request
 from runax_cli.agent.planning.question_analysis import decide_need, missing_names, multi_part_reason, required_names
 from runax_cli.guard.visible_tool import Need
 
@@ -60,7 +61,11 @@ def plan_by_rule(question: str, *, nouns: Collection[str] = ()) -> Plan | None:
 
     `nouns` name the records of the tools, in the singular.
     """
-    return single_plan(question) if multi_part_reason(question, nouns=nouns) is None else None
+    if multi_part_reason(question, nouns=nouns) is not None:
+        return None
+    asked = entity_request(question, nouns=nouns)
+    why = "" if asked is None else f"everything about '{asked.name}' is read through the tools that take its id"
+    return single_plan(question, why=why)
 
 
 def single_plan(question: str, *, why: str = "", repairs: Sequence[str] = (), need: Need | None = None) -> Plan:
