@@ -53,6 +53,8 @@ class ReasonCode(StrEnum):
     LABELS_UNUSABLE = "labels_unusable"
     NOT_COMPUTED = "not_computed"
     BUDGET = "budget"
+    UNSUPPORTED_STATEMENT = "unsupported_statement"
+    NO_DATA_USED = "no_data_used"
     SOURCE_ERROR = "source_error"
     STORE_ERROR = "store_error"
     INTERRUPTED = "interrupted"
@@ -88,11 +90,35 @@ class RecordRef(StoredModel):
 
 
 class EvidenceKind(StrEnum):
-    """The kind of evidence for a statement."""
+    """The kind of evidence for a statement.
+
+    `absence`: complete data was searched and has nothing of the kind. `inference`: the model's own conclusion.
+    """
 
     RECORD = "record"
     SQL = "sql"
+    ABSENCE = "absence"
     INFERENCE = "inference"
+
+
+class Fault(StrEnum):
+    """Why a statement must not be relied on.
+
+    `contradicted`: the data says otherwise. `unsupported`: what it claims is in no evidence. `uncited`: what it cites
+    cannot be checked.
+    """
+
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    UNCITED = "uncited"
+
+
+class ReviewVerdict(StrEnum):
+    """What the reviewer model found about a statement."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NOT_IN_EVIDENCE = "not_in_evidence"
 
 
 class Lineage(StrEnum):
@@ -136,8 +162,10 @@ class SqlResult(StoredModel):
 class Evidence(StoredModel):
     """A statement and its evidence; `verified` is decided by code.
 
-    `sql` is the text of `queries`. `exact` is None if no figure was computed or counted. `note` says why a statement is
-    not verified; `unproven` are its figures that appear in no evidence.
+    `statement` is a part of the answer, as it stands there. `sql` is the text of `queries`. `exact` is None if no figure
+    was computed or counted. `note` says why a statement is not verified; `unproven` are its figures that appear in no
+    evidence. `fault` is set if the statement must not be relied on. `review` is the reviewer's verdict, None without a
+    review.
     """
 
     statement: str
@@ -150,6 +178,8 @@ class Evidence(StoredModel):
     queries: tuple[SqlResult, ...] = ()
     unproven: tuple[str, ...] = ()
     note: str | None = None
+    fault: Fault | None = None
+    review: ReviewVerdict | None = None
 
 
 class CallReport(StoredModel):

@@ -12,6 +12,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import CallReport, Coverage, Lineage, StoredModel
 from runax_cli.executor.sql.lineage import ColumnLineage
+from runax_cli.executor.sql.query_shape import QueryShape
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import Model
 
@@ -268,7 +269,8 @@ class SqlEvidence:
     """The result of a SELECT, cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` are the tables it read.
 
     `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used. `sources` is the lineage of
-    each column, `filters` are the literals of the conditions; empty and None if unknown.
+    each column, `filters` are the literals of the conditions, `shape` is the structure of the statement; empty and None
+    if unknown.
     """
 
     id: str
@@ -281,6 +283,7 @@ class SqlEvidence:
     agreement: float | None = None
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
+    shape: QueryShape | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

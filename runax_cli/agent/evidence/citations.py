@@ -6,7 +6,7 @@ list, in its lead-in or on a separate line after the list, every item cites it.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from runax_cli.agent.locales import any_of
@@ -100,64 +100,102 @@ PassageKind: TypeAlias = Literal["sentence", "item", "row", "heading"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of an answer, without its list or heading mark."""
+    """A piece of an answer, without its list or heading mark.
+
+    `text` has lines joined by spaces; `start` and `end` are where it stands in the answer.
+    """
 
     kind: PassageKind
     text: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of an answer: its text, and the position in the answer of each character."""
+
+    kind: PassageKind
+    text: str
+    positions: list[int]
+
+    def part(self, start: int, end: int) -> Passage:
+        """The passage between two positions of the text, without white space around it."""
+        text = self.text[start:end]
+        start += len(text) - len(text.lstrip())
+        text = text.strip()
+        if not text:
+            return Passage(self.kind, "")
+        return Passage(self.kind, text, self.positions[start], self.positions[start + len(text) - 1] + 1)
 
 
 def split_passages(answer: str) -> Iterator[Passage]:
     """Yield list items, table rows and headings whole, and paragraphs sentence by sentence. Skips code blocks."""
     for block in _blocks(answer):
         if block.kind == "sentence":
-            yield from (Passage("sentence", sentence) for sentence in _sentences(block.text))
+            yield from (block.part(start, end) for start, end in _sentences(block.text))
         else:
-            yield block
+            yield block.part(0, len(block.text))
 
 
-def _blocks(answer: str) -> Iterator[Passage]:
+def _blocks(answer: str) -> Iterator[_Block]:
     """Join lines to blocks: a line after a list item or paragraph continues it, up to a blank line."""
     lines = list(_lines_outside_code(answer))
-    current: Passage | None = None
+    current: _Block | None = None
     rank = 0
-    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+    for (line, offset), (following, _) in zip(lines, [*lines[1:], ("", 0)], strict=False):
         text = line.lstrip("> ").strip()
         opens_item = _LIST_MARK.match(line)
         if current and text and not opens_item and text[0] not in "#|":
-            current = Passage(current.kind, f"{current.text} {text}")
+            current = _joined(current, _block(current.kind, text, line, offset))
             continue
         if current:
             yield current
         current = None
         rank = rank + 1 if text.startswith("|") and not _RULE_ROW.match(line) else 0
         if opens_item:
-            current = Passage("item", _LIST_MARK.sub("", line).strip())
+            current = _block("item", _LIST_MARK.sub("", line).strip(), line, offset)
         elif text.startswith("|"):
             if _RULE_ROW.match(line):
                 continue
             is_head = bool(_RULE_ROW.match(following))
             rank = 0 if is_head else rank
-            yield Passage("heading" if is_head else "row", _without_rank(text.strip("|").strip(), rank))
+            cells = _without_rank(text.strip("|").strip(), rank)
+            yield _block("heading" if is_head else "row", cells, line, offset)
         elif text.startswith("#"):
-            yield Passage("heading", text.strip("# "))
+            yield _block("heading", text.strip("# "), line, offset)
         elif text:
-            current = Passage("sentence", text)
+            current = _block("sentence", text, line, offset)
     if current:
         yield current
 
 
-def _lines_outside_code(answer: str) -> Iterator[str]:
+def _block(kind: PassageKind, text: str, line: str, offset: int) -> _Block:
+    """A block of one line; marks stand before its text, so the last occurrence of the text is meant."""
+    start = offset + line.rfind(text)
+    return _Block(kind, text, list(range(start, start + len(text))))
+
+
+def _joined(block: _Block, line: _Block) -> _Block:
+    return _Block(block.kind, f"{block.text} {line.text}", [*block.positions, line.positions[0] - 1, *line.positions])
+
+
+def _lines_outside_code(answer: str) -> Iterator[tuple[str, int]]:
+    """The lines with their offsets; those of code blocks are empty."""
     is_code = False
-    for line in answer.splitlines():
-        if _FENCE.match(line):
+    offset = 0
+    for line in answer.splitlines(keepends=True):
+        text = line.rstrip("\r\n")
+        if _FENCE.match(text):
             is_code = not is_code
-            yield ""
+            yield "", offset
         elif not is_code:
-            yield line
+            yield text, offset
+        offset += len(line)
 
 
-def _sentences(paragraph: str) -> Iterator[str]:
-    """Split into sentences. Citations after a full stop belong to the sentence before it."""
+def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence starts and ends. Citations after a full stop belong to the sentence before it."""
     start = 0
     for end in _SENTENCE_END.finditer(paragraph):
         after = strip_citations(paragraph[end.end() : end.end() + _LOOK_AHEAD])
@@ -167,10 +205,10 @@ def _sentences(paragraph: str) -> Iterator[str]:
             continue
         trailing = _REFERENCES.match(paragraph, end.end())
         stop = trailing.end() if trailing and strip_citations(trailing[0]) != trailing[0] else end.start()
-        yield paragraph[start:stop].strip()
+        yield start, stop
         start = max(stop, end.end())
-    if rest := paragraph[start:].strip():
-        yield rest
+    if paragraph[start:].strip():
+        yield start, len(paragraph)
 
 
 def _is_end(before: str, after: str) -> bool:
@@ -205,13 +243,17 @@ _MAX_SOURCE_WORDS = 2
 class Statement:
     """A statement without citations and emphasis marks, and what it cites, each once, in order.
 
-    `datasets` are cited for their number of records; `queries` are ids of cited query results.
+    `datasets` are cited for their number of records; `queries` are ids of cited query results. `start` and `end` are
+    where it stands in the answer, `kind` is the kind of its passage.
     """
 
     text: str
     citations: tuple[Citation, ...] = ()
     datasets: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+    kind: PassageKind = field(default="sentence", compare=False)
 
     @property
     def has_citations(self) -> bool:
@@ -252,7 +294,7 @@ def non_statements(answer: str) -> tuple[Statement, ...]:
 
 
 def _parse_passages(answer: str) -> tuple[_ParsedPassage, ...]:
-    parsed = [_ParsedPassage(passage.kind, _statement(passage.text)) for passage in split_passages(answer)]
+    parsed = [_ParsedPassage(passage.kind, _statement(passage)) for passage in split_passages(answer)]
     return tuple(_inherit_from_source_line(list(_inherit_from_lead_in(parsed))))
 
 
@@ -295,8 +337,8 @@ def _inherit_from_source_line(parsed: list[_ParsedPassage]) -> list[_ParsedPassa
     return parsed
 
 
-def _statement(passage: str) -> Statement:
-    plain = _EMPHASIS.sub("", strip_citations(passage))
-    cited = parse_citations(passage)
+def _statement(passage: Passage) -> Statement:
+    plain = _EMPHASIS.sub("", strip_citations(passage.text))
+    cited = parse_citations(passage.text)
     text = " ".join(plain.replace("|", " ").split()).rstrip(" ,;")
-    return Statement(text, cited.records, cited.datasets, cited.queries)
+    return Statement(text, cited.records, cited.datasets, cited.queries, passage.start, passage.end, passage.kind)

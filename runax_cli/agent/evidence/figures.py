@@ -14,6 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from runax_cli.agent.evidence.dates import CalendarDate, TimeOfDay, dates_in, range_start, times_in
+from runax_cli.agent.evidence.number_words import word_numbers_in
 from runax_cli.agent.evidence.numbers import NumberMention, exact_values, numbers_in
 from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.agent.locales.locale import TimeUnit
@@ -47,13 +48,17 @@ _FRACTION = re.compile(r"(?<=\d)/(?=\d)")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number, the readings of a date, or a time of day. An uncertain date also has its number."""
+    """A number, the readings of a date, or a time of day. An uncertain date also has its number.
+
+    `is_word`: the number is written as a word.
+    """
 
     text: str
     start: int
     number: NumberMention | None = None
     dates: tuple[CalendarDate, ...] = ()
     time: TimeOfDay | None = None
+    is_word: bool = False
 
 
 def figures_in(text: str) -> tuple[Figure, ...]:
@@ -70,7 +75,11 @@ def figures_in(text: str) -> tuple[Figure, ...]:
         rest = _blank_out(rest, date_.start, date_.end)
     for one in times:
         rest = _blank_out(rest, one.start, one.end)
-    found += _numbers(_blank_out_names(rest))
+    plain = _blank_out_names(rest)
+    found += _numbers(plain)
+    for number_ in numbers_in(plain):
+        plain = _blank_out(plain, number_.start, number_.end)
+    found += (Figure(one.text, one.start, number=one, is_word=True) for one in word_numbers_in(plain))
     return tuple(sorted(found, key=lambda figure: figure.start))
 
 
@@ -102,6 +111,7 @@ MAX_TEXT_CHARS = 200_000
 """Only this much of one text is searched for figures: a record may hold a whole book."""
 _LONG_ID_DIGITS = 5
 _MARKS = re.compile(r"[\"“”„'`*_\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}]")
+_TOKEN = re.compile(r"[^\W_]+")
 _EPOCHS = ((500_000_000, 2_500_000_000, 1), (500_000_000_000, 2_500_000_000_000, 1000))
 _DAY_S = 86_400
 _FACTORS: Mapping[TimeUnit, tuple[int, ...]] = {
@@ -125,6 +135,8 @@ class EvidencePool:
     _times: set[tuple[int, int]] = field(default_factory=set)
     _digits: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
+    _token_texts: list[str] | None = None
+    _word_values: set[Decimal] | None = None
 
     def add(self, value: Any) -> None:
         """Add a value of any kind, with everything nested in it."""
@@ -174,6 +186,13 @@ class EvidencePool:
         pieces = [normalize_text(piece).strip(" .,;:!?") for piece in re.split(r"…|\.\.\.|\[…\]", text)]
         return any(_has_pieces(known, pieces) for known in self._texts)
 
+    def has_words(self, text: str) -> bool:
+        """Whether a text contains these whole words next to each other, ignoring case, diacritics and punctuation."""
+        if self._token_texts is None:
+            self._token_texts = [f" {' '.join(words_of(known))} " for known in self._texts]
+        wanted = f" {' '.join(words_of(text))} "
+        return any(wanted in known for known in self._token_texts)
+
     @property
     def texts(self) -> Sequence[str]:
         """All texts, normalized."""
@@ -198,6 +217,7 @@ class EvidencePool:
     def _add_text(self, text: str) -> None:
         text = text[:MAX_TEXT_CHARS]
         self._texts.append(normalize_text(text))
+        self._token_texts = self._word_values = None
         if not re.search(r"\d", text):
             return
         self._digits += [digits for run in re.findall(r"\d[\d\s./-]{3,}\d", text) if (digits := re.sub(r"\D", "", run))]
@@ -237,7 +257,16 @@ class EvidencePool:
         ):
             return True
         digits = re.sub(r"\D", "", number.text)
-        return len(digits) >= _LONG_ID_DIGITS and any(digits in known for known in self._digits)
+        if len(digits) >= _LONG_ID_DIGITS and any(digits in known for known in self._digits):
+            return True
+        return any(one.low <= value <= one.high for value in self._values_in_words() for one in number.readings)
+
+    def _values_in_words(self) -> set[Decimal]:
+        """The numbers that the texts write as words."""
+        if self._word_values is None:
+            mentions = (one for known in self._texts for one in word_numbers_in(known))
+            self._word_values = {reading.low for one in mentions for reading in one.readings}
+        return self._word_values
 
     def _has_between(self, low: Decimal, high: Decimal) -> bool:
         if self._sorted is None:
@@ -251,6 +280,11 @@ def normalize_text(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.casefold())
     kept = "".join(char for char in plain if not unicodedata.combining(char))
     return " ".join(_MARKS.sub("", kept).split())
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case without diacritics."""
+    return _TOKEN.findall(normalize_text(text))
 
 
 def _has_pieces(text: str, pieces: Sequence[str]) -> bool:

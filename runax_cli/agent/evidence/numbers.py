@@ -4,7 +4,7 @@ A number in a text is parsed to intervals: all values that would be written that
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -142,3 +142,8 @@ def _scale_of(text: str | None) -> Decimal:
     stripped = (text or "").strip()
     zeros = _LETTERS.get(stripped) or next((n for begin, n in _SCALES if stripped.casefold().startswith(begin)), 0)
     return Decimal(1).scaleb(zeros)
+
+
+def word_pattern(phrases: Iterable[str]) -> str:
+    """A fragment of a regular expression for any of these phrases, the longest first, with any white space."""
+    return "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(phrases, key=len, reverse=True))

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from runax_cli.agent.evidence.citations import record_citations
+from runax_cli.agent.evidence.values import ValueIndex
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import TotalIs
 from runax_cli.executor.outcome import CallOutcome, SqlEvidence
@@ -25,6 +26,9 @@ class RecordLookup(Protocol):
     def record(self, row: int) -> dict[str, Any]:
         """One record. Raises KeyError if there is no such row, StoreError if it cannot be read."""
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """All records in order. Raises StoreError if one cannot be read."""
+
 
 @dataclass(slots=True)
 class ShownDataset:
@@ -40,6 +44,17 @@ class ShownDataset:
     exact_total: int | None = None
     records_read: int = 0
     findings: dict[int, list[str]] = field(default_factory=dict)
+    _values: ValueIndex | None = field(default=None, repr=False)
+
+    @property
+    def values(self) -> ValueIndex:
+        """The values of its columns, collected once; empty if the records cannot be read. Blocking."""
+        if self._values is None:
+            try:
+                self._values = ValueIndex.of_records(self.dataset.records())
+            except (StoreError, OSError):
+                self._values = ValueIndex.of_records(())
+        return self._values
 
     def copy(self) -> "ShownDataset":
         """A copy that can be changed independently."""
@@ -50,13 +65,20 @@ class ShownDataset:
 class ShownData:
     """What the main model was shown in a whole session, by dataset and by query.
 
-    `uncited_values` need no citation: totals of results, and arguments of calls.
+    `uncited_values` need no citation: totals of results, and arguments of calls. `arguments` are those of all calls.
     """
 
     def __init__(self) -> None:
         self.datasets: dict[str, ShownDataset] = {}
         self.queries: dict[str, SqlEvidence] = {}
         self.uncited_values: list[Any] = []
+        self.arguments: list[Any] = []
+        self._totals: list[int] = []
+
+    @property
+    def exact_totals(self) -> frozenset[int]:
+        """The exact totals of all calls, also of those that returned no records."""
+        return frozenset(self._totals)
 
     def with_outcomes(self, outcomes: Iterable[CallOutcome]) -> "ShownData":
         """A copy that also has what these calls showed."""
@@ -64,6 +86,8 @@ class ShownData:
         copy.datasets = {name: shown.copy() for name, shown in self.datasets.items()}
         copy.queries = dict(self.queries)
         copy.uncited_values = list(self.uncited_values)
+        copy.arguments = list(self.arguments)
+        copy._totals = list(self._totals)
         for outcome in outcomes:
             copy._add(outcome)
         return copy
@@ -72,6 +96,9 @@ class ShownData:
         """Add what one call showed: records, records cited by findings, rows of a query."""
         envelope = outcome.envelope
         self.uncited_values += [envelope.total_matches, envelope.records_read, envelope.query]
+        self.arguments.append(envelope.query)
+        if outcome.coverage.total_is is TotalIs.EXACT and outcome.coverage.records_total is not None:
+            self._totals.append(outcome.coverage.records_total)
         if outcome.sql is not None:
             self.queries[outcome.sql.id] = outcome.sql
         for citation in _records_by_reference(envelope.data):

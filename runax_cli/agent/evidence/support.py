@@ -17,7 +17,18 @@ from runax_cli.executor.outcome import SqlEvidence
 from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.memory.conversation import record_id
 
-_QUOTED = re.compile(r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]")
+_QUOTED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]",
+        r"»([^»«]{3,1000})«",
+        r"[\u2018\u201a\u2039]([^\u2018\u201a\u2039\u203a]{3,1000}?)[\u2019\u2018\u203a](?!\w)",
+        r"(?<!\w)'([^'\n]{3,1000}?)'(?!\w)",
+    )
+)
+_ITALIC = re.compile(r"(?<![*\w])\*([^*\n]{3,1000})\*(?![*\w])|(?<![_\w])_([^_\n]{3,1000})_(?![_\w])")
+_MIN_ITALIC_WORDS = 4
+"""Fewer words in italics are emphasis rather than a quotation."""
 _MIN_QUOTED_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _MAX_NAME_CHARS = 80
@@ -164,8 +175,12 @@ def states_absence(text: str, queries: Sequence[SqlEvidence]) -> bool:
 
 
 def quotes_in(text: str) -> tuple[str, ...]:
-    """The quotations of two or more words in a text."""
-    return tuple(quote for quote in _QUOTED.findall(text) if len(quote.split()) >= _MIN_QUOTED_WORDS)
+    """The quotations of two or more words in a text, in any quotation marks or in italics."""
+    marked = (quote for pattern in _QUOTED for quote in pattern.findall(text))
+    italic = (one or other for one, other in _ITALIC.findall(text))
+    quotes = [quote for quote in marked if len(quote.split()) >= _MIN_QUOTED_WORDS]
+    quotes += [quote for quote in italic if len(quote.split()) >= _MIN_ITALIC_WORDS]
+    return tuple(dict.fromkeys(quotes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,17 @@ data are reported, also in headings and lead-ins.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothing, shows_absence
+from runax_cli.agent.evidence.checks.arithmetic import is_calculated
+from runax_cli.agent.evidence.checks.conditions import QuestionConditions
+from runax_cli.agent.evidence.checks.context import StatementContext
+from runax_cli.agent.evidence.checks.problems import find_problem
 from runax_cli.agent.evidence.citations import Statement, non_statements, parse_statements
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
 from runax_cli.agent.evidence.numbers import number_words_in
@@ -32,7 +37,7 @@ from runax_cli.agent.evidence.support import (
     unsupported_figures,
 )
 from runax_cli.agent.locales import any_of
-from runax_cli.core.results import Evidence, EvidenceKind, Lineage, SqlResult
+from runax_cli.core.results import Evidence, EvidenceKind, Fault, Lineage, SqlResult
 from runax_cli.executor.outcome import SqlEvidence
 
 MAX_STORED_ROWS = 20
@@ -47,15 +52,39 @@ _RECORD_NOT_SHOWN = "cites a record that does not exist or was not shown to the 
 _NOT_IN_CITED_DATA = "does not appear in the cited data"
 
 
-def verify_answer(answer: str, shown: ShownData, *, question: str = "") -> tuple[Evidence, ...]:
+def verify_answer(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> tuple[Evidence, ...]:
     """The evidence of each statement in order, then that of headings and lead-ins with unsupported figures.
 
-    `question` is all text from the user, and the date of the run. Blocking: reads cited records from disk.
+    `question` is all text from the user, and the date of the run; `asked` is the question that this answer is for.
+    Blocking: reads cited records from disk.
     """
+    return tuple(checked.evidence for checked in check_statements(answer, shown, question=question, asked=asked))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStatement:
+    """A statement with its evidence. `added` is the citation that code found for a statement without one."""
+
+    statement: Statement
+    evidence: Evidence
+    added: str = ""
+
+
+def check_statements(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> list[CheckedStatement]:
+    """Verify each statement of an answer, as `verify_answer` does, and find citations for those without one."""
     statements = parse_statements(answer)
-    verifier = AnswerVerifier.for_statements(statements, shown, question)
-    others = (verifier.verify_non_statement(passage) for passage in non_statements(answer))
-    return (*(verifier.verify(one) for one in statements), *(entry for entry in others if entry is not None))
+    verifier = AnswerVerifier.for_statements(statements, shown, question, asked=asked)
+    checked = [verifier.verify(one) for one in statements]
+    others = ((passage, verifier.verify_non_statement(passage)) for passage in non_statements(answer))
+    checked += [CheckedStatement(passage, entry) for passage, entry in others if entry is not None]
+    return [
+        replace(one, evidence=one.evidence.model_copy(update={"statement": _as_written(one.statement, answer)}))
+        for one in checked
+    ]
+
+
+def _as_written(statement: Statement, answer: str) -> str:
+    return answer[statement.start : statement.end]
 
 
 def strip_certificates(answer: str) -> str:
@@ -69,7 +98,7 @@ class AnswerVerifier:
     """Verifies the statements of one answer.
 
     `uncited` holds values that need no citation, `query_rows` the rows of all cited queries, `all_evidence` everything
-    that the answer may use.
+    that the answer may use. `conditions` is what the question restricts.
     """
 
     shown: ShownData
@@ -79,9 +108,12 @@ class AnswerVerifier:
     all_evidence: Sequence[EvidencePool]
     similar_records: SimilarRecords
     n_statements: int
+    conditions: QuestionConditions
 
     @classmethod
-    def for_statements(cls, statements: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
+    def for_statements(
+        cls, statements: Sequence[Statement], shown: ShownData, question: str, *, asked: str = ""
+    ) -> "AnswerVerifier":
         """A verifier for an answer that consists of these statements."""
         uncited, query_rows, all_queries = EvidencePool(), EvidencePool(), EvidencePool()
         uncited.add(question)
@@ -94,26 +126,117 @@ class AnswerVerifier:
             add_query_rows(all_queries, query, given=uncited)
             add_filters(all_queries, query)
         pools = (all_queries, *(support.in_records for support in supports.values()))
-        return cls(shown, supports, uncited, query_rows, pools, SimilarRecords(shown.datasets), len(statements))
+        arguments = EvidencePool()
+        arguments.add_all(shown.arguments)
+        shapes = [query.shape for query in cited.values() if query.shape is not None]
+        return cls(
+            shown=shown,
+            supports=supports,
+            uncited=uncited,
+            query_rows=query_rows,
+            all_evidence=pools,
+            similar_records=SimilarRecords(shown.datasets),
+            n_statements=len(statements),
+            conditions=QuestionConditions(asked, arguments, shapes),
+        )
 
-    def verify(self, statement: Statement) -> Evidence:
-        """Verify one statement."""
+    def verify(self, statement: Statement) -> CheckedStatement:
+        """Verify one statement. One without a citation gets that of the evidence that has its figures, if any."""
         support = self.supports[statement]
+        if statement.has_citations:
+            return CheckedStatement(statement, self._verify_cited(statement, support))
+        for ref in self._possible_sources(statement):
+            cited = replace(statement, queries=(ref,))
+            entry = self._verify_cited(cited, _support(cited, self.shown, self.uncited))
+            if entry.verified:
+                return CheckedStatement(statement, entry, added=ref)
+        return CheckedStatement(statement, self._verify_uncited(statement, support))
+
+    def _verify_cited(self, statement: Statement, support: Support) -> Evidence:
+        entry = self._compare_with_cited(statement, support)
+        if not (entry.verified or (entry.kind is EvidenceKind.INFERENCE and entry.fault is None)):
+            return entry
+        problem = find_problem(self._context(statement, support), self.conditions)
+        return entry if problem is None else _failed(entry, problem.fault, problem.note)
+
+    def _compare_with_cited(self, statement: Statement, support: Support) -> Evidence:
+        """Compare figures, quotes and citations with what the statement cites."""
+        if absence := self._verify_absence(statement, support):
+            return absence
         if statement.queries:
             return self._verify_queries(statement, support)
         if statement.citations:
             return self._verify_records(statement, support)
         counted = [self.shown.datasets[name] for name in statement.datasets if name in self.shown.datasets]
-        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement)
+        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement, support)
+
+    def _context(self, statement: Statement, support: Support) -> StatementContext:
+        names = (*(cited.ref.dataset for cited in support.records), *statement.datasets)
+        of_queries = (name for query in support.queries for name in query.datasets)
+        used = {name: self.shown.datasets[name] for name in (*names, *of_queries) if name in self.shown.datasets}
+        return StatementContext(
+            text=statement.text,
+            question=self.conditions.question,
+            support=support,
+            given=self.uncited,
+            answer_rows=self.query_rows,
+            indexes={name: shown.values for name, shown in used.items()},
+            totals={name: shown.exact_total for name, shown in used.items() if shown.exact_total is not None},
+            cited_datasets=statement.datasets,
+        )
+
+    def _possible_sources(self, statement: Statement) -> Iterator[str]:
+        """The queries whose rows have a figure of an uncited statement, the latest first."""
+        figures = [one for one in figures_in(statement.text) if not self.uncited.has(one)]
+        for ref, query in reversed(self.shown.queries.items()) if figures else ():
+            pool = EvidencePool()
+            add_query_rows(pool, query, given=self.uncited)
+            if any(pool.has(figure) for figure in figures):
+                yield ref
+
+    def _verify_absence(self, statement: Statement, support: Support) -> Evidence | None:
+        """The evidence of a statement that says that there is nothing, if what it cites shows that."""
+        context = self._context(statement, support)
+        if not claims_absence(statement.text, context.figures):
+            return None
+        if shows_absence(context):
+            return Evidence(
+                statement=statement.text,
+                kind=EvidenceKind.ABSENCE,
+                sql=_sql_text(support),
+                exact=True,
+                verified=True,
+                queries=tuple(_stored_query(query) for query in support.queries),
+            )
+        return None
 
     def verify_non_statement(self, passage: Statement) -> Evidence | None:
         """Verify the figures of a heading or lead-in, which otherwise needs no evidence."""
-        entry = self._verify_uncited(passage)
+        entry = self._inference(passage, self._unknown(figures_in(passage.text), passage.text))
         return entry if entry.unproven else None
 
-    def _verify_uncited(self, statement: Statement) -> Evidence:
+    def _verify_uncited(self, statement: Statement, support: Support) -> Evidence:
         """Verify a statement that cites nothing."""
-        return self._inference(statement, self._unknown(figures_in(statement.text), statement.text))
+        figures = figures_in(statement.text)
+        unknown = self._unknown(figures, statement.text)
+        if not unknown and claims_absence(statement.text, figures):
+            return self._uncited_absence(statement, support)
+        return self._inference(statement, unknown)
+
+    def _uncited_absence(self, statement: Statement, support: Support) -> Evidence:
+        """A statement that there is nothing: some query or call must have found nothing over complete data."""
+        empty = [query for query in self.shown.queries.values() if found_nothing(query) and query.datasets]
+        is_empty = any(shown.exact_total == 0 for shown in self.shown.datasets.values()) or 0 in self.shown.exact_totals
+        if not (empty or is_empty):
+            return self._inference(statement, ())
+        return Evidence(
+            statement=statement.text,
+            kind=EvidenceKind.ABSENCE,
+            exact=all(query.lineage is Lineage.EXACT for query in empty),
+            verified=True,
+            queries=tuple(_stored_query(query) for query in empty[-1:]),
+            sql=empty[-1].sql if empty else None,
+        )
 
     def _verify_records(self, statement: Statement, support: Support) -> Evidence:
         """Verify a statement that cites records, and perhaps totals of datasets."""
@@ -124,18 +247,18 @@ class AnswerVerifier:
             quote=_quote(statement, self.shown.datasets),
         )
         if not support.all_records_shown:
-            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+            return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
         unsupported = self._unsupported(statement, (support.in_records, self.query_rows))
         if unknown := self._unknown(unsupported, statement.text):
             return self._inference(statement, unknown, entry)
         if unsupported:
-            return entry.model_copy(update={"note": f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.CONTRADICTED, f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}")
         if wrong := _wrong_quote(statement.text, (support.in_records, self.uncited, self.query_rows)):
-            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.UNSUPPORTED, f"the quote “{wrong}” {_NOT_IN_CITED_DATA}")
         figures = figures_in(statement.text)
         has_cited_figure = len(unsupported_figures(figures, statement.text, (support.in_records,))) < len(figures)
         if not has_cited_figure and self.similar_records.has_better(statement.text, statement.citations):
-            return entry.model_copy(update={"note": "another record matches this statement better than the cited one"})
+            return _failed(entry, Fault.CONTRADICTED, "another record matches this statement better than the cited one")
         return entry.model_copy(update={"verified": True})
 
     def _verify_queries(self, statement: Statement, support: Support) -> Evidence:
@@ -144,31 +267,31 @@ class AnswerVerifier:
             statement=statement.text,
             kind=EvidenceKind.SQL,
             records=tuple(cited.ref for cited in support.records),
-            sql=";\n".join(query.sql for query in support.queries) or None,
+            sql=_sql_text(support),
             exact=all(query.lineage is Lineage.EXACT for query in support.queries) if support.queries else None,
             queries=tuple(_stored_query(query) for query in support.queries),
         )
         if support.unknown_queries:
             unknown = ", ".join(support.unknown_queries)
-            return entry.model_copy(update={"note": f"{unknown} is not the result of a query over the data"})
+            return _failed(entry, Fault.UNCITED, f"{unknown} is not the result of a query over the data")
         if not support.all_records_shown:
-            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+            return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
         unsupported = self._unsupported(statement, (support.in_rows, support.in_records, support.filters))
         if unsupported:
             note = f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"
             unproven = tuple(figure.text for figure in self._unknown(unsupported, statement.text))
-            return entry.model_copy(update={"note": note, "unproven": unproven})
+            return _failed(entry, Fault.UNSUPPORTED, note).model_copy(update={"unproven": unproven})
         if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.uncited)):
-            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
+            return _failed(entry, Fault.UNSUPPORTED, f"the quote “{wrong}” {_NOT_IN_CITED_DATA}")
         other_pools = (support.in_records, support.filters, self.uncited)
         only_in_rows = unsupported_figures(figures_in(statement.text), statement.text, other_pools)
         if figure := figure_of_other_row(only_in_rows, statement.text, support.queries):
-            return entry.model_copy(update={"note": f"{figure.text} belongs to another row of the query result"})
+            return _failed(entry, Fault.CONTRADICTED, f"{figure.text} belongs to another row of the query result")
         if not _uses_query_rows(statement.text, support):
             return self._inference(statement, (), entry, note="contains no figure and no name from the query result")
         is_lower_bound = any(query.lineage is Lineage.LOWER_BOUND for query in support.queries)
         if is_lower_bound and not _STATES_LOWER_BOUND.search(statement.text):
-            return entry.model_copy(update={"note": "presents a lower bound as exact: the data is incomplete"})
+            return _failed(entry, Fault.CONTRADICTED, "presents a lower bound as exact: the data is incomplete")
         return entry.model_copy(update={"verified": True})
 
     def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
@@ -182,9 +305,8 @@ class AnswerVerifier:
         elif not (
             all(_states_number(shown.records_read, figures) for shown in counted) and _STATES_LOWER_BOUND.search(text)
         ):
-            return entry.model_copy(
-                update={"note": "is not the number of records in the cited dataset, or that number is not exact"}
-            )
+            note = "is not the number of records in the cited dataset, or that number is not exact"
+            return _failed(entry, Fault.CONTRADICTED, note)
         totals = EvidencePool()
         totals.add_all([total for shown in counted for total in (shown.exact_total, shown.records_read)])
         unsupported = self._unsupported(statement, (totals, self.query_rows))
@@ -196,7 +318,13 @@ class AnswerVerifier:
         """Figures that are not in the pools, need a citation, and do not count the cited records."""
         found = unsupported_figures(figures_in(statement.text), statement.text, (*pools, self.uncited))
         n_cited = len(statement.citations)
-        return tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
+        found = tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
+        if not found:
+            return ()
+        context = self._context(
+            statement, self.supports.get(statement) or _support(statement, self.shown, self.uncited)
+        )
+        return tuple(figure for figure in found if not is_calculated(figure, context))
 
     def _unknown(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
         """Figures that are not in any evidence, and do not count the statements of the answer."""
@@ -219,8 +347,17 @@ class AnswerVerifier:
                 "exact": None,
                 "unproven": unproven,
                 "note": note,
+                "fault": Fault.UNSUPPORTED if unproven else None,
             }
         )
+
+
+def _failed(entry: Evidence, fault: Fault, note: str) -> Evidence:
+    return entry.model_copy(update={"verified": False, "fault": fault, "note": note})
+
+
+def _sql_text(support: Support) -> str | None:
+    return ";\n".join(query.sql for query in support.queries) or None
 
 
 def _support(statement: Statement, shown: ShownData, given: EvidencePool) -> Support:

@@ -62,6 +62,7 @@ CS = Locale(
             "jedenáct jedenácti",
             "dvanáct dvanácti",
         ),
+        pronouns="žádný žádná žádné žádní nikdo jeden jedna jedno jednou oba obě",
         scales={"tis": 3, "mil": 6, "mio": 6, "miliard": 9, "mld": 9},
         scale_words=r"tisíc\w*|tis\.|mili[oó]n\w*|miliard\w*|mld\.?",
         scale_abbreviations=r"mil\b\.?|mio\b",
@@ -113,6 +114,7 @@ CS = Locale(
             r"|nejtěžší\w*"
         ),
         lowest=r"nejméně|nejmíň|nejnižší\w*|nejmenší\w*|nejkratší\w*|nejlevnější\w*|minim[aáu]\w+|nejlehčí\w*",
+        not_superlative=r"nej(?:méně|více) \d[\d .,]*|nejvýše|nejspíše?",
         latest=r"nejnovější\w*|nejpozdější\w*|nejpozději|naposledy",
         earliest=r"nejstarší\w*|nejdřívější\w*|nejdříve|nejranější\w*",
         fractions={

@@ -71,6 +71,7 @@ DE = Locale(
             "elf",
             "zwölf",
         ),
+        pronouns="keine kein keiner keines keinen keinem beide beiden beider",
         scales={"tausend": 3, "tsd": 3, "mio": 6, "million": 6, "mrd": 9, "milliarde": 9},
         scale_words=r"[Tt]ausend|Tsd\.?|Millionen?|Milliarden?|Mio\.?|Mrd\.?",
         scale_abbreviations=r"Mio\b\.?|Mrd\b\.?",
@@ -122,6 +123,7 @@ DE = Locale(
             r"niedrigste\w*|geringste\w*|wenigste\w*|kleinste\w*|kürzeste\w*|billigste\w*|günstigste\w*|minimum"
             r"|minimale\w*"
         ),
+        not_superlative=r"meistens|zumeist|wenigstens|meisten der|die meisten",
         latest=r"neueste\w*|neuste\w*|jüngste\w*|späteste\w*|zuletzt",
         earliest=r"älteste\w*|früheste\w*",
         fractions={

@@ -75,6 +75,7 @@ EN = Locale(
             "eleven",
             "twelve",
         ),
+        pronouns="no none both one",
         scales={"thousand": 3, "million": 6, "bn": 9, "billion": 9},
         scale_words=r"thousands?|millions?|billions?",
         scale_abbreviations=r"bn\b",
@@ -135,6 +136,7 @@ EN = Locale(
     claim=ClaimWords(
         highest=r"highest|most|largest|biggest|greatest|longest|maximum|top|heaviest|costliest|most expensive",
         lowest=r"lowest|least|fewest|smallest|shortest|minimum|lightest|cheapest|least expensive",
+        not_superlative=r"at (?:least|most)|most of|most recent(?:ly)?|almost|most likely",
         latest=r"latest|newest|most recent(?:ly)?",
         earliest=r"earliest|oldest",
         fractions={

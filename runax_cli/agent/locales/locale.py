@@ -71,6 +71,8 @@ class NumberWords:
 
     names: tuple[str, ...]
     """Names of 0, 1, 2, ... with all their forms, separated by spaces."""
+    pronouns: str
+    """Those of the names that are also other words, separated by spaces: "both", "no"."""
     scales: Mapping[str, int]
     """Beginnings of scale words with their number of zeros: thousand 3."""
     scale_words: str
@@ -152,6 +154,8 @@ class ClaimWords:
     """Superlatives for the largest value: highest, most, largest."""
     lowest: str
     """Superlatives for the smallest value: lowest, fewest."""
+    not_superlative: str
+    """Phrases with such a word that are no superlative: at least, most of."""
     latest: str
     """Superlatives for the last point in time: latest, most recent."""
     earliest: str

@@ -140,6 +140,7 @@ async def build_evidence(
         agreement=basis.agreement,
         sources=result.sources,
         filters=result.filters,
+        shape=result.shape,
     )
     _emit_queried(data_call, evidence, text)
     return QueryEvidence(evidence, text, basis)

@@ -25,6 +25,7 @@ from runax_cli.executor.sql.columns import (
     typed_columns,
 )
 from runax_cli.executor.sql.lineage import ColumnLineage, column_lineage, filter_values
+from runax_cli.executor.sql.query_shape import QueryShape, query_shape
 from runax_cli.executor.sql.sandbox import open_sandbox
 
 TIME_LIMIT_S = 30.0
@@ -54,8 +55,8 @@ class QueryableTable:
 class QueryResult:
     """The result of one SELECT: `rows` are the first of `n_rows`; `tables` are those that it read.
 
-    `sources` is the lineage of each column, `filters` are the literals of the conditions. They are empty and None if
-    the statement could not be analyzed.
+    `sources` is the lineage of each column, `filters` are the literals of the conditions, `shape` is the structure of
+    the statement. They are empty and None if the statement could not be analyzed.
     """
 
     sql: str
@@ -65,6 +66,7 @@ class QueryResult:
     tables: tuple[str, ...]
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
+    shape: QueryShape | None = None
 
 
 class SqlEngine:
@@ -131,8 +133,8 @@ class SqlEngine:
                 cursor = self._run(statement)
                 columns = tuple(str(entry[0]) for entry in cursor.description or ())
                 rows, n_rows = self._fetch(cursor, statement, max_rows=max_rows)
-            sources, filters = self._analyze(statement, len(columns))
-        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement), sources, filters)
+            sources, filters, shape = self._analyze(statement, len(columns))
+        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement), sources, filters, shape)
 
     def close(self) -> None:
         """Close the connection. A running statement is interrupted first. Closing twice is allowed."""
@@ -168,19 +170,22 @@ class SqlEngine:
             raise QueryFailed(f"only SELECT is allowed, got '{kind}'. Tables are read-only.")
         return sql.strip().rstrip(";").strip()
 
-    def _analyze(self, statement: str, n_columns: int) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None]:
+    def _analyze(
+        self, statement: str, n_columns: int
+    ) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None, QueryShape | None]:
         import duckdb
 
         try:
             found = self._connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
         except duckdb.Error:
-            return (), None
+            return (), None, None
         serialized = json.loads(found[0]) if found else {"error": True}
         tables = {name: [column.name for column in table.columns] for name, table in self.tables.items()}
         sources = column_lineage(serialized, tables)
         # A different number of columns means that a star was expanded wrongly, so the lineage is unknown.
         known = sources if len(sources) == n_columns else ()
-        return known, None if serialized.get("error") else filter_values(serialized)
+        filters = None if serialized.get("error") else filter_values(serialized)
+        return known, filters, query_shape(serialized)
 
     def _run(self, statement: str) -> Any:
         import duckdb

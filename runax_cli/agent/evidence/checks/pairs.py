@@ -1,0 +1,102 @@
+"""Pairs of a name and a figure: a statement that names several rows must give each its own figures."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from runax_cli.agent.evidence.checks.context import Problem, StatementContext
+from runax_cli.agent.evidence.checks.names import named_rows
+from runax_cli.agent.evidence.figures import EvidencePool, Figure
+from runax_cli.core.results import Fault
+from runax_cli.executor.outcome import SqlEvidence
+
+_MAX_ROWS = 200
+_MAX_NAME_CHARS = 80
+
+Row = Sequence[Any]
+
+
+def check_pairs(context: StatementContext) -> Problem | None:
+    """A figure that belongs to another row than the one it is given to."""
+    groups = [_rows_by_name(query) for query in context.queries]
+    records = {
+        str(value): tuple(cited.record.values())
+        for cited in context.support.records
+        if cited.record is not None
+        for value in cited.record.values()
+        if isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS
+    }
+    for rows in (*groups, records if len(context.support.records) > 1 else {}):
+        if problem := _swapped(context, rows):
+            return problem
+    return None
+
+
+def _rows_by_name(query: SqlEvidence) -> Mapping[str, Row]:
+    """The rows of a result by their texts, without texts that several rows have."""
+    found: dict[str, Row] = {}
+    repeated: set[str] = set()
+    for row in query.rows[:_MAX_ROWS]:
+        for cell in row:
+            if isinstance(cell, str) and 0 < len(cell) <= _MAX_NAME_CHARS and any(map(str.isalpha, cell)):
+                if cell in found and found[cell] != row:
+                    repeated.add(cell)
+                found[cell] = row
+    return {name: row for name, row in found.items() if name not in repeated}
+
+
+def _swapped(context: StatementContext, rows: Mapping[str, Row]) -> Problem | None:
+    names = sorted(_without_overlap(named_rows(context.text, list(rows))))
+    named = list(dict.fromkeys(name for _, _, name in names))
+    if not named or len({id(rows[name]) for name in named}) < 2:
+        return None
+    pools = {name: _pool(rows[name]) for name in named}
+    figures = [figure for figure in context.figures if _is_of_one(figure, pools, rows)]
+    in_names = [figure for figure in figures if not any(start <= figure.start < end for start, end, _ in names)]
+    if len(in_names) < 2 or _is_consistent(in_names, names, pools):
+        return None
+    shown = ", ".join(dict.fromkeys(figure.text for figure in in_names))
+    return Problem(Fault.CONTRADICTED, f"{shown}: not the figures of {', '.join(named)} in this order")
+
+
+def _without_overlap(found: Any) -> list[tuple[int, int, str]]:
+    """Drop names inside longer names: "York" in "New York"."""
+    spans = sorted(found, key=lambda one: one[0] - one[1])
+    kept: list[tuple[int, int, str]] = []
+    for span in spans:
+        if not any(one[0] <= span[0] and span[1] <= one[1] for one in kept):
+            kept.append(span)
+    return kept
+
+
+def _pool(row: Row) -> EvidencePool:
+    pool = EvidencePool()
+    pool.add_all(cell for cell in row if not isinstance(cell, str))
+    return pool
+
+
+def _is_of_one(figure: Figure, pools: Mapping[str, EvidencePool], rows: Mapping[str, Row]) -> bool:
+    """Whether exactly one of the named rows has the figure."""
+    return len({id(rows[name]) for name, pool in pools.items() if pool.has(figure)}) == 1
+
+
+def _is_consistent(
+    figures: Sequence[Figure], names: Sequence[tuple[int, int, str]], pools: Mapping[str, EvidencePool]
+) -> bool:
+    """Whether each figure belongs to the name before it, each to the name after it, or both lists have one order."""
+    before = [next((name for start, _, name in reversed(names) if start < figure.start), None) for figure in figures]
+    after = [next((name for start, _, name in names if start > figure.start), None) for figure in figures]
+    ordered = list(dict.fromkeys(name for _, _, name in names))
+    in_order = list(ordered) if len(ordered) == len(figures) else [None] * len(figures)
+    return any(
+        all(name is not None and pools[name].has(figure) for figure, name in zip(figures, given, strict=True))
+        for given in (before, after, in_order)
+    )
+
+
+def as_decimal(value: Any) -> Decimal | None:
+    """A number as Decimal; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    number = Decimal(str(value))
+    return number if number.is_finite() else None

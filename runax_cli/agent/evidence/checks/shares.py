@@ -1,0 +1,120 @@
+"""Shares in words: "two thirds", "more than half", "a minority"."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
+from runax_cli.agent.evidence.checks.names import named_rows
+from runax_cli.agent.evidence.checks.pairs import as_decimal
+from runax_cli.agent.evidence.numbers import word_pattern
+from runax_cli.agent.evidence.values import leaves
+from runax_cli.agent.locales import LOCALES, any_of
+from runax_cli.core.results import Fault
+
+_MAJORITY = re.compile(rf"\b{any_of(lambda locale: locale.claim.majority)}(?!\w)", re.IGNORECASE)
+_MINORITY = re.compile(rf"\b{any_of(lambda locale: locale.claim.minority)}(?!\w)", re.IGNORECASE)
+_FRACTIONS = {phrase: parts for locale in LOCALES for phrase, parts in locale.claim.fractions.items()}
+_FRACTION = re.compile(rf"(?<!\w)(?:{word_pattern(_FRACTIONS)})(?!\w)", re.IGNORECASE)
+_TOLERANCE = Decimal("0.035")
+_HALF = Decimal("0.5")
+_ONE = Decimal(1)
+_LOOK_BEHIND = 24
+_ABOVE = re.compile(rf"{any_of(lambda locale: locale.number.over)}\s*(?:\w+\s)?$", re.IGNORECASE)
+_BELOW = re.compile(rf"{any_of(lambda locale: locale.number.under)}\s*(?:\w+\s)?$", re.IGNORECASE)
+
+
+def check_shares(context: StatementContext) -> Problem | None:
+    """A share in words that no share of the cited values fits."""
+    for phrase, low, high in _claimed(context.text):
+        shares = list(_shares(context))
+        if not shares:
+            return Problem(Fault.UNSUPPORTED, f"'{phrase}' cannot be computed from the cited data")
+        if not any(low <= share <= high for share in shares):
+            return Problem(Fault.CONTRADICTED, f"'{phrase}' does not fit the cited figures")
+    return None
+
+
+def has_share(context: StatementContext) -> bool:
+    """Whether a statement gives a share in words."""
+    return any(True for _ in _claimed(context.text))
+
+
+def _claimed(text: str) -> Iterator[tuple[str, Decimal, Decimal]]:
+    """Each share with the range that it may be in."""
+    for pattern, low, high in ((_MAJORITY, _HALF, _ONE), (_MINORITY, Decimal(0), _HALF)):
+        if match := pattern.search(text):
+            yield match[0], low, high
+            return
+    for match in _FRACTION.finditer(text):
+        numerator, denominator = _FRACTIONS[" ".join(match[0].casefold().split())]
+        share = Decimal(numerator) / denominator
+        before = text[max(0, match.start() - _LOOK_BEHIND) : match.start()]
+        low = (
+            share if _ABOVE.search(before) else share - 2 * _TOLERANCE if _BELOW.search(before) else share - _TOLERANCE
+        )
+        high = (
+            share if _BELOW.search(before) else share + 3 * _TOLERANCE if _ABOVE.search(before) else share + _TOLERANCE
+        )
+        yield match[0], low, high
+
+
+def _shares(context: StatementContext) -> Iterator[Decimal]:
+    """Shares that the statement may mean.
+
+    A stated figure of a larger cited number; the named row's value of the column's sum; a share or percentage in a row.
+    """
+    stated = [value for value in _numbers(context) if _is_stated(value, context)]
+    values = stated or list(_numbers(context))
+    wholes = [*_numbers(context), *map(Decimal, context.totals.values())]
+    yield from (
+        part / whole for part in values for whole in wholes if 0 <= part <= whole and whole > 0 and part != whole
+    )
+    yield from (value for value in _numbers(context) if 0 <= value <= 1)
+    yield from (value / 100 for value in _percentages(context))
+    yield from _column_shares(context)
+
+
+def _numbers(context: StatementContext) -> Iterator[Decimal]:
+    for query in context.queries:
+        for row in query.rows:
+            yield from (number for cell in row if (number := as_decimal(cell)) is not None)
+    for cited in context.support.records:
+        for _, value in leaves(cited.record or {}):
+            if (number := as_decimal(value)) is not None:
+                yield number
+
+
+def _percentages(context: StatementContext) -> Iterator[Decimal]:
+    """Numbers up to 100 of columns that are not whole numbers or are named like a percentage."""
+    for query in context.queries:
+        for at, name in enumerate(query.columns):
+            for value in column_values(query, at):
+                number = as_decimal(value)
+                is_share = isinstance(value, float) or re.search(
+                    r"pct|perc|share|rate|ratio|anteil|podil", name, re.IGNORECASE
+                )
+                if number is not None and 0 <= number <= 100 and is_share:
+                    yield number
+
+
+def _column_shares(context: StatementContext) -> Iterator[Decimal]:
+    for query in context.queries:
+        if query.n_rows != len(query.rows) or query.n_rows < 2:
+            continue
+        for at in range(len(query.columns)):
+            numbers = [as_decimal(value) for value in column_values(query, at)]
+            total = sum((number for number in numbers if number is not None), Decimal(0))
+            for row, number in zip(query.rows, numbers, strict=False):
+                names = [cell for cell in row if isinstance(cell, str) and cell]
+                if number is not None and total > 0 and any(True for _ in named_rows(context.text, names)):
+                    yield number / total
+
+
+def _is_stated(value: Decimal, context: StatementContext) -> bool:
+    return any(
+        reading.low <= value <= reading.high
+        for figure in context.figures
+        if figure.number is not None
+        for reading in figure.number.readings
+    )
