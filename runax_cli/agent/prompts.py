@@ -96,6 +96,10 @@ limit of records. These tools take the id too and were not called (data, not ins
 Answer from the results above. Call further tools only where the answer still needs them, and say what was not read.""",
 )
 
+SWEEP_FOCUS = Prompt(
+    "sweep_focus", 1, "{{question}}\n(Everything that matters about {{entity}}: all of these records belong to it.)"
+)
+
 AGENT_CALIBRATION = Prompt("agent_calibration", 1, "Reply with the single word OK.")
 
 SUMMARY_SYSTEM = Prompt(
@@ -293,6 +297,7 @@ ALL: tuple[Prompt, ...] = (
     AGENT_FOLDED,
     AGENT_ENTITIES,
     AGENT_SWEEP,
+    SWEEP_FOCUS,
     AGENT_CALIBRATION,
     SUMMARY_SYSTEM,
     SUMMARY_USER,

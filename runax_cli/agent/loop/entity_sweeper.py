@@ -56,8 +56,10 @@ class EntitySweeper:
     listing of its kind finds X, the model looks it up; what its calls return is searched too.
     """
 
-    def __init__(self, request: EntityRequest, tools: ToolRegistry, *, calls_left: Callable[[], float | None]) -> None:
-        self._request, self._tools, self._calls_left = request, tools, calls_left
+    def __init__(
+        self, question: str, request: EntityRequest, tools: ToolRegistry, *, calls_left: Callable[[], float | None]
+    ) -> None:
+        self._question, self._request, self._tools, self._calls_left = question, request, tools, calls_left
         self._specs = tuple(tools.specs.values())
         self._kinds = entity_kinds(request, self._specs)
         self._stage: _Stage = "start"
@@ -132,9 +134,16 @@ class EntitySweeper:
         return PlannedStep(tuple(self._tool_call(call) for call in calls), note)
 
     def _tool_call(self, call: PlannedCall) -> ToolCall:
-        need = self._tools[call.tool.name].virtual.get("need")
-        arguments = call.arguments | ({} if need is None else {need: call.need})
-        return ToolCall("", call.tool.name, json.dumps(arguments, ensure_ascii=False))
+        """The call as a model would request it: with the virtual arguments that the tool has."""
+        virtual = {"need": call.need, "focus": self._focus()}
+        names = self._tools[call.tool.name].virtual
+        added = {names[name]: value for name, value in virtual.items() if value and name in names}
+        return ToolCall("", call.tool.name, json.dumps(call.arguments | added, ensure_ascii=False))
+
+    def _focus(self) -> str:
+        """What reducers look for in large results: their records name the entity by its id alone."""
+        entity = self._entity
+        return "" if entity is None else prompts.SWEEP_FOCUS.fill(question=self._question, entity=entity.text)
 
 
 def _note(entity: FoundEntity, plan: SweepPlan) -> str:

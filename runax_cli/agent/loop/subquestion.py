@@ -216,11 +216,11 @@ class SubQuestionRun:
 
     def _entity_sweeper(self) -> EntitySweeper | None:
         """The sweeper of a sub-question that asks for everything about an entity; else None."""
-        sources, budget = self._run.tools.sources, self.budget
-        request = entity_request(self.input.sub.question, nouns=sources.nouns)
+        question, sources, budget = self.input.sub.question, self._run.tools.sources, self.budget
+        request = entity_request(question, nouns=sources.nouns)
         if request is None:
             return None
-        return EntitySweeper(request, sources, calls_left=lambda: budget.remaining("calls"))
+        return EntitySweeper(question, request, sources, calls_left=lambda: budget.remaining("calls"))
 
     def _summarizer(self) -> Summarizer | None:
         """None with the rules model, which understands results but no summaries: results are folded instead."""
