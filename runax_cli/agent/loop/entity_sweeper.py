@@ -97,7 +97,7 @@ class EntitySweeper:
     def _next_step(self, requested: Sequence[RequestedCall]) -> PlannedStep | None:
         found = self._find(requested)
         if found:
-            return self._sweep(found)
+            return self._sweep(found, requested)
         if self._stage == "start":
             self._stage = "searched"
             if calls := lookup_calls(self._request, self._kinds, self._specs):
@@ -108,7 +108,7 @@ class EntitySweeper:
             return self._step(calls) if calls else None
         return None
 
-    def _sweep(self, found: Sequence[FoundEntity]) -> PlannedStep | None:
+    def _sweep(self, found: Sequence[FoundEntity], requested: Sequence[RequestedCall]) -> PlannedStep | None:
         self._stage = "ended"
         if len(found) > 1:
             self._plan = ambiguous_plan(found, self._specs)
@@ -117,7 +117,8 @@ class EntitySweeper:
         left = self._calls_left()
         most = MAX_CALLS if left is None else min(MAX_CALLS, int(left))
         self._plan = sweep_calls(found[0], self._specs, max_calls=most)
-        return self._step(self._plan.calls, note=_note(found[0], self._plan)) if self._plan.calls else None
+        calls = [call for call in self._plan.calls if not _was_made(call, requested)]
+        return self._step(calls, note=_note(found[0], self._plan)) if calls else None
 
     def _find(self, requested: Sequence[RequestedCall]) -> tuple[FoundEntity, ...]:
         """X in the results of the calls since the last search."""

@@ -9,7 +9,15 @@ from adapters.base import Effect, Json, JsonObject, ToolSpec
 from adapters.text import fold
 from runax_cli.agent.locales import any_of
 from runax_cli.agent.planning.everything import EntityRequest
-from runax_cli.agent.planning.references import Binding, FoundEntity, bindings_of, noun_of, referenced_nouns, refers_to
+from runax_cli.agent.planning.references import (
+    Binding,
+    FoundEntity,
+    bindings_of,
+    noun_of,
+    reads_one,
+    referenced_nouns,
+    refers_to,
+)
 from runax_cli.guard.visible_tool import Need
 from runax_cli.memory.conversation import record_id
 
@@ -148,6 +156,7 @@ def _listing_of(noun: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
         if spec.effect is Effect.READ
         and spec.returns_many
         and noun_of(spec) == noun
+        and not reads_one(spec, noun)
         and _required(spec) <= {_name_filter(spec)}
     ]
     return min(
@@ -230,13 +239,13 @@ def _quoted(names: Iterable[str]) -> list[str]:
 
 
 def _is_getter(spec: ToolSpec, entity: FoundEntity) -> bool:
-    return spec.effect is Effect.READ and not spec.returns_many and noun_of(spec) == entity.noun
+    return spec.effect is Effect.READ and reads_one(spec, entity.noun)
 
 
 def _lists_own_kind(spec: ToolSpec, entity: FoundEntity) -> bool:
     """Whether a tool lists entities of the same kind by id: the record is known already."""
-    is_plain = noun_of(spec) == entity.noun and spec.returns_many and spec.effect is Effect.READ
-    return is_plain and not any("{" in part for part in spec.locator.split("/"))
+    is_listing = noun_of(spec) == entity.noun and spec.returns_many and spec.effect is Effect.READ
+    return is_listing and "{" not in spec.locator
 
 
 def _helper_operations(spec: ToolSpec) -> Iterator[str]:

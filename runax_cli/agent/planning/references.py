@@ -98,7 +98,7 @@ def reference_key(name: str, spec: ToolSpec, noun: str, schema: JsonObject) -> s
         return "id"
     if words == [noun] and "integer" in types_of(schema):
         return "id"
-    is_own = _segment_noun(name, spec) == noun if _is_in_path(name, spec) else _is_getter_of(spec, noun)
+    is_own = _segment_noun(name, spec) == noun if _is_in_path(name, spec) else reads_one(spec, noun)
     if is_own and len(words) == 1 and (last in _IDS | _OTHER_KEYS or last == noun):
         return _key(last) if last != noun else "id"
     return None
@@ -107,6 +107,14 @@ def reference_key(name: str, spec: ToolSpec, noun: str, schema: JsonObject) -> s
 def noun_of(spec: ToolSpec) -> str:
     """What one record of a tool is called, in one word."""
     return singular(spec.noun.rpartition("_")[2].casefold())
+
+
+def reads_one(spec: ToolSpec, noun: str) -> bool:
+    """Whether a tool reads one entity of a kind by its id: `GET /users/{id}`, or one that returns a single user."""
+    variables = _TEMPLATE.findall(spec.locator)
+    if spec.locator.endswith("}") and variables:
+        return _segment_noun(variables[-1], spec) == noun
+    return not spec.returns_many and noun_of(spec) == noun
 
 
 def types_of(schema: JsonObject) -> frozenset[str]:
@@ -179,7 +187,3 @@ def _segment_noun(name: str, spec: ToolSpec) -> str:
     before = spec.locator.partition(f"{{{name}}}")[0].rstrip("/").rpartition("/")[2]
     words = _PIECE.findall(_TEMPLATE.sub("", before))
     return singular(words[-1].lower()) if words else ""
-
-
-def _is_getter_of(spec: ToolSpec, noun: str) -> bool:
-    return not spec.returns_many and noun_of(spec) == noun

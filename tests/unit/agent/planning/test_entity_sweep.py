@@ -137,6 +137,15 @@ def test_an_operation_that_only_counts_for_another_is_not_called() -> None:
     assert planned(count, orders) == [("list_orders", {"userId": 4})]
 
 
+def test_a_tool_reads_one_record_by_its_path_even_if_the_document_does_not_say_so() -> None:
+    vague = tool("get_user", "GET /users/{id}", "users", id=INTEGER, required=("id",))
+    asked = EntityRequest("4", frozenset({"user"}))
+    assert [(c.tool.name, c.arguments) for c in lookup_calls(asked, ("user",), (vague, LIST_USERS))] == [
+        ("get_user", {"id": 4})
+    ]
+    assert planned(ORDERS, vague) == [("get_user", {"id": 4}), ("list_orders", {"userId": 4})]
+
+
 def test_the_entity_is_looked_up_by_name_in_the_listing_of_its_kind() -> None:
     kinds = entity_kinds(ASKED, TOOLS)
     assert kinds == ("user",)
