@@ -62,7 +62,9 @@ def main() -> int:
             _print_wrong(one)
     total = caught["all"]
     sys.stdout.write(json.dumps({name: dict(counts) for name, counts in sorted(caught.items())}, indent=1) + "\n")
-    is_good = total["caught"] >= MIN_CAUGHT * total["errors"] and total["rejected"] <= MAX_FALSE_ALARMS * total["honest"]
+    is_good = (
+        total["caught"] >= MIN_CAUGHT * total["errors"] and total["rejected"] <= MAX_FALSE_ALARMS * total["honest"]
+    )
     return 0 if is_good else 1
 
 
@@ -70,10 +72,9 @@ def _print_wrong(one: Judged) -> None:
     case = one.case
     label = f"MISSED {case.kind}" if case.is_lie else "REJECTED"
     why = f"wrong: {case.wrong}\n  truth: {case.truth}" if case.is_lie else f"why: {one.why}"
-    sys.stdout.write(
-        f"--- {label} {case.domain} {case.id}\n  Q: {case.question}\n  calls: {[(c.noun, dict(c.arguments)) for c in case.calls]}\n"
-        f"  SQL: {case.sql}\n  A: {case.answer}\n  {why}\n"
-    )
+    calls = [(call.noun, dict(call.arguments)) for call in case.calls]
+    head = f"--- {label} {case.domain} {case.id}\n  Q: {case.question}\n  calls: {calls}\n  SQL: {case.sql}\n"
+    sys.stdout.write(f"{head}  A: {case.answer}\n  {why}\n")
 
 
 if __name__ == "__main__":

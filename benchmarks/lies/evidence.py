@@ -39,7 +39,9 @@ class EvidenceBuilder:
             data.arguments.append(dict(call.arguments))
         partial = any(call.fetched is not None or call.at_most is not None for call in case.calls)
         for number, sql in enumerate(case.sql, 1):
-            data.queries[f"q{number}"] = _evidence(engine, f"q{number}", sql, is_whole=not partial)
+            query = _evidence(engine, f"q{number}", sql, is_whole=not partial)
+            data.queries[query.id] = query
+            _show_rows(data, query)
         return data
 
     def _tables(self, calls: Sequence[CallMade]) -> tuple[SqlEngine, dict[str, Dataset]]:
@@ -64,7 +66,9 @@ class EvidenceBuilder:
 
     def _matching(self, call: CallMade) -> list[dict[str, Any]]:
         wanted = call.arguments.items()
-        return [one for one in self._collections[call.noun] if all(_same(one.get(name), value) for name, value in wanted)]
+        return [
+            one for one in self._collections[call.noun] if all(_same(one.get(name), value) for name, value in wanted)
+        ]
 
     def _records(self, call: CallMade) -> list[dict[str, Any]]:
         most = min((n for n in (call.fetched, call.at_most) if n is not None), default=None)
@@ -81,6 +85,13 @@ class EvidenceBuilder:
             is_complete=is_complete,
             reasons=() if is_complete else (reason,),
         )
+
+
+def _show_rows(data: ShownData, query: SqlEvidence) -> None:
+    """Count records whose `row` a result has as shown."""
+    if "row" in query.columns and query.datasets:
+        at = query.columns.index("row")
+        data.datasets[query.datasets[0]].rows.update(int(row[at]) for row in query.rows)
 
 
 def _same(one: Any, other: Any) -> bool:

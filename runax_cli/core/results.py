@@ -162,10 +162,10 @@ class SqlResult(StoredModel):
 class Evidence(StoredModel):
     """A statement and its evidence; `verified` is decided by code.
 
-    `statement` is a part of the answer, as it stands there. `sql` is the text of `queries`. `exact` is None if no figure
-    was computed or counted. `note` says why a statement is not verified; `unproven` are its figures that appear in no
-    evidence. `fault` is set if the statement must not be relied on. `review` is the reviewer's verdict, None without a
-    review.
+    `statement` is a part of the answer, as it stands there. `sql` is the text of `queries`. `exact` is None if no
+    figure was computed or counted. `note` says why a statement is not verified; `unproven` are its figures that appear
+    in no evidence. `fault` is set if the statement must not be relied on. `review` is the reviewer's verdict, None
+    without a review.
     """
 
     statement: str

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from runax_cli.agent.locales import any_of
+from runax_cli.agent.locales import LOCALES, any_of
 
 MAX_RANGE = 200
 _BRACKETS = re.compile(r"\s?[\[【]([^\[\]【】]{1,2000})[\]】](?!\()")
@@ -88,6 +88,11 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”“')*_]*\s+(?=\S)")
 _REFERENCES = re.compile(r"(?:[,;]?\s?[\[【][^\[\]【】]*(?:#|_\d|\b[qQ]\d)[^\[\]【】]*[\]】])+[.;,]?")
 _NUMBERED = re.compile(r"(?:^|[^\w])\d{1,2}\.$")
+_DIGIT = re.compile(r"\d")
+_MONTH_NEXT = re.compile(
+    rf"(?:{'|'.join(name for locale in LOCALES for names in locale.date.months for name in names.split())})\b",
+    re.IGNORECASE,
+)
 _LOOK_AHEAD = 400
 _LOOK_BEHIND = 600
 _ABBREVIATED = re.compile(
@@ -214,6 +219,8 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 def _is_end(before: str, after: str) -> bool:
     """Whether a sentence ends: not after an abbreviation, inside a quotation or date, or before a lower-case letter."""
     head = after.lstrip(" \"„“'([【*_")[:1]
+    if _NUMBERED.search(before) and _MONTH_NEXT.match(after):
+        return False
     if head.islower() or _ABBREVIATED.search(before) or _is_quoting(before, after):
         return False
     return head.isupper() or not _NUMBERED.search(before)
@@ -225,7 +232,10 @@ def _is_quoting(before: str, after: str) -> bool:
         return True
     if "„" in before:
         return before.rfind("„") > max(map(before.rfind, "“”")) and any(mark in after for mark in "“”")
-    return any(before.rfind(left) > before.rfind(right) and right in after for left, right in ("“”", "«»"))
+    return any(
+        before.rfind(left) > before.rfind(right) and right in after
+        for left, right in ("“”", "«»", "\u2018\u2019", "\u203a\u2039", "»«")
+    )
 
 
 def _without_rank(row: str, rank: int) -> str:
@@ -236,7 +246,8 @@ def _without_rank(row: str, rank: int) -> str:
 
 _EMPHASIS = re.compile(r"(\*\*|__|`)")
 _WORD = re.compile(r"[^\W_]+")
-_MAX_SOURCE_WORDS = 2
+_MAX_SOURCE_WORDS = 6
+"""A line after a list that cites a query and has no figure and at most so many words names the source of the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +255,7 @@ class Statement:
     """A statement without citations and emphasis marks, and what it cites, each once, in order.
 
     `datasets` are cited for their number of records; `queries` are ids of cited query results. `start` and `end` are
-    where it stands in the answer, `kind` is the kind of its passage.
+    where it stands in the answer, `kind` is the kind of its passage, and `source` its text with citations.
     """
 
     text: str
@@ -254,6 +265,7 @@ class Statement:
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
     kind: PassageKind = field(default="sentence", compare=False)
+    source: str = field(default="", compare=False, repr=False)
 
     @property
     def has_citations(self) -> bool:
@@ -326,7 +338,7 @@ def _inherit_from_source_line(parsed: list[_ParsedPassage]) -> list[_ParsedPassa
     for at, entry in enumerate(parsed):
         statement = entry.statement
         is_source = entry.kind == "sentence" and statement.queries and not statement.citations
-        if not is_source or len(_WORD.findall(statement.text)) > _MAX_SOURCE_WORDS:
+        if not is_source or len(_WORD.findall(statement.text)) > _MAX_SOURCE_WORDS or _DIGIT.search(statement.text):
             continue
         before = at - 1
         while before >= 0 and parsed[before].can_inherit_queries:
@@ -340,5 +352,21 @@ def _inherit_from_source_line(parsed: list[_ParsedPassage]) -> list[_ParsedPassa
 def _statement(passage: Passage) -> Statement:
     plain = _EMPHASIS.sub("", strip_citations(passage.text))
     cited = parse_citations(passage.text)
-    text = " ".join(plain.replace("|", " ").split()).rstrip(" ,;")
-    return Statement(text, cited.records, cited.datasets, cited.queries, passage.start, passage.end, passage.kind)
+    text = " ".join(plain.split()).rstrip(" ,;|")
+    return Statement(
+        text, cited.records, cited.datasets, cited.queries, passage.start, passage.end, passage.kind, passage.text
+    )
+
+
+def cited_segments(source: str) -> tuple[tuple[str, CitationGroup], ...]:
+    """The pieces of a statement, each with the citations right after it; text after the last citation is dropped."""
+    found: list[tuple[str, CitationGroup]] = []
+    start = 0
+    for match in _BRACKETS.finditer(source):
+        if (cited := _parse_brackets(match[1])) is None:
+            continue
+        text = _EMPHASIS.sub("", source[start : match.start()]).strip(" ,;.")
+        start = match.end()
+        if text or not found:
+            found.append((text, cited))
+    return tuple(found)

@@ -30,7 +30,7 @@ _PATTERNS = tuple(
         r"(?<![\w/])(?P<either>\d{1,2})/(?P<other>\d{1,2})/(?P<year>\d{4})(?![\w/])",
         r"(?<![\w-])(?P<either>\d{1,2})-(?P<other>\d{1,2})-(?P<year>\d{4})(?![\w-])",
         rf"(?<![\w.]){_FROM}{_DAY}\s*{_AFTER_DAY}{_MONTH}(?:,?\s+{_YEAR})?",
-        rf"\b{_MONTH}\s+{_FROM}{_DAY}(?:,?\s+{_YEAR})?(?![\d:])",
+        rf"\b{_MONTH}\s+{_FROM}{_DAY}(?:,?\s+{_YEAR})?(?![\d:]|[.,\s\u00a0]?\d{{3}}(?!\d))",
         rf"\b{_MONTH},?\s+{_BEFORE_YEAR}{_YEAR}",
         r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])",
         rf"(?<![\w.])(?:(?P<first>\d{{1,2}})\.{_TO})?(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.(?!\d)",

@@ -110,7 +110,7 @@ def _blank_out(text: str, start: int, end: int) -> str:
 MAX_TEXT_CHARS = 200_000
 """Only this much of one text is searched for figures: a record may hold a whole book."""
 _LONG_ID_DIGITS = 5
-_MARKS = re.compile(r"[\"“”„'`*_\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}]")
+_MARKS = re.compile(r"[\"“”„«»‹›'`*_\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}]")
 _TOKEN = re.compile(r"[^\W_]+")
 _EPOCHS = ((500_000_000, 2_500_000_000, 1), (500_000_000_000, 2_500_000_000_000, 1000))
 _DAY_S = 86_400
@@ -176,6 +176,19 @@ class EvidencePool:
         if figure.dates and any(self._has_day(day) for day in figure.dates):
             return True
         return figure.number is not None and self._has_number(figure.number, after)
+
+    def has_date_parts(self, figure: Figure, others: Iterable["EvidencePool"]) -> bool:
+        """Whether each part of a date is a number in some evidence: the month in a row, the year in a filter."""
+        pools = (self, *others)
+        return any(
+            day.month is not None
+            and all(
+                any(pool.has_value(part) or pool._has_day(CalendarDate(part)) for pool in pools)
+                for part in (day.year, day.month, day.day)
+                if part is not None
+            )
+            for day in figure.dates
+        )
 
     def has_value(self, value: int | Decimal) -> bool:
         """Whether the evidence contains exactly this number, whatever its sign."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cache
+from itertools import product
 
 from runax_cli.agent.evidence.numbers import Interval, NumberMention
 from runax_cli.agent.locales import LOCALES
@@ -65,6 +66,10 @@ def _names() -> Mapping[str, int]:
             name = _GAP.sub(" ", num2words(number, lang=locale.code).casefold())
             names[name] = number
             names.setdefault(name.replace(" and ", " "), number)
+        for tens, unit in product(range(20, 100, 10), range(1, 10)) if locale.number.inverted_by else ():
+            for form in locale.number.names[unit].split():
+                ten = num2words(tens, lang=locale.code)
+                names.setdefault(f"{form}{locale.number.inverted_by}{ten}".casefold(), tens + unit)
         for number, forms in enumerate(locale.number.names):
             for form in forms.split():
                 if form not in locale.number.pronouns.split():

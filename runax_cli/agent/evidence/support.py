@@ -20,9 +20,14 @@ from runax_cli.memory.conversation import record_id
 _QUOTED = tuple(
     re.compile(pattern)
     for pattern in (
-        r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]",
+        r"“([^“”]{3,1000})”",
+        r"„([^„“”]{3,1000})[“”]",
+        r"\"([^\"]{3,1000})\"",
+        r"«([^«»]{3,1000})»",
         r"»([^»«]{3,1000})«",
-        r"[\u2018\u201a\u2039]([^\u2018\u201a\u2039\u203a]{3,1000}?)[\u2019\u2018\u203a](?!\w)",
+        r"[\u2018\u201a]([^\u2018\u201a]{3,1000}?)[\u2019\u2018](?!\w)",
+        r"\u203a([^\u203a\u2039]{3,1000})\u2039",
+        r"\u2039([^\u203a\u2039]{3,1000})\u203a",
         r"(?<!\w)'([^'\n]{3,1000}?)'(?!\w)",
     )
 )
@@ -33,11 +38,13 @@ _MIN_QUOTED_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _MAX_NAME_CHARS = 80
 _MAX_OTHERS = 100
+_SHORT_NAME = 4
+_MIN_ID_DIGITS = 4
 _MAX_COMPARED_ROWS = 200
 _MIN_SHARED_WORDS = 2
 _MAX_COMPARED_CHARS = 5000
 _DURATION_COLUMN = re.compile(
-    r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime", re.IGNORECASE
+    r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime|delay|minut", re.IGNORECASE
 )
 _NEGATION = re.compile(rf"\b{any_of(lambda locale: locale.statement.negation)}\b", re.IGNORECASE)
 
@@ -111,7 +118,8 @@ def add_query_rows(pool: EvidencePool, query: SqlEvidence, *, given: EvidencePoo
 
     A number that arithmetic mixes in counts as the model's own unless it was `given` with the question.
     """
-    pool.has_durations |= any(_DURATION_COLUMN.search(name) for name in query.columns)
+    names = [*query.columns, *(name for one in (query.shape.outputs if query.shape else ()) for name in one.of)]
+    pool.has_durations |= any(_DURATION_COLUMN.search(name) for name in names)
     if not query.sources or any(source.is_data for source in query.sources):
         pool.add(query.n_rows)
     for row in query.rows:
@@ -147,19 +155,35 @@ def _is_similar(one: str, other: str) -> bool:
 
 
 def figure_of_other_row(figures: Sequence[Figure], text: str, queries: Sequence[SqlEvidence]) -> Figure | None:
-    """A figure that is only in rows that the text does not name, although it names other rows."""
+    """A figure that is only in rows that the text does not name, although it names other rows.
+
+    A text that gives more figures than it names rows may name the others in another language.
+    """
     for query in queries:
-        named = [row for row in query.rows[:_MAX_COMPARED_ROWS] if mentions_any(text, _names(row))]
-        others = [row for row in query.rows[:_MAX_COMPARED_ROWS] if _names(row) and row not in named]
+        rows = query.rows[:_MAX_COMPARED_ROWS]
+        named = [row for row in rows if any(True for _ in name_positions(text, _names(row)))]
+        others = [row for row in rows if _names(row) and row not in named]
         if len(named) + len(others) == len(query.rows) and named and others:
             own, foreign = EvidencePool(), EvidencePool()
             add_query_rows(own, replace(query, rows=tuple(named)))
             add_query_rows(foreign, replace(query, rows=tuple(others)))
-            not_own = unsupported_figures(figures, text, (own,))
-            found = next((figure for figure in not_own if foreign.has(figure)), None)
-            if found is not None:
-                return found
+            found = [figure for figure in unsupported_figures(figures, text, (own,)) if foreign.has(figure)]
+            if 0 < len(found) <= len(named):
+                return found[0]
     return None
+
+
+def name_positions(text: str, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Where a text names one of these names as whole words, perhaps with another ending: start, end, name."""
+    for name in names:
+        words = re.findall(r"[^\W_]+", name)
+        if not words or (len(words) == 1 and words[0].isdigit() and len(words[0]) < _MIN_ID_DIGITS):
+            continue
+        *first, last = map(re.escape, words)
+        ending = rf"{last[:-1]}\w{{0,3}}" if len(words[-1]) > _SHORT_NAME and words[-1].isalpha() else last
+        pattern = r"(?<![^\W_])" + r"[\W_]+".join([*first, ending]) + r"(?![^\W_])"
+        flags = re.IGNORECASE if len(name) > _SHORT_NAME else 0
+        yield from ((match.start(), match.end(), name) for match in re.finditer(pattern, text, flags))
 
 
 def _names(row: Sequence[Any]) -> list[str]:

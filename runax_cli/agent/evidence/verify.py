@@ -14,12 +14,18 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothing, shows_absence
+from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothing, is_refuted, shows_absence
 from runax_cli.agent.evidence.checks.arithmetic import is_calculated
 from runax_cli.agent.evidence.checks.conditions import QuestionConditions
 from runax_cli.agent.evidence.checks.context import StatementContext
-from runax_cli.agent.evidence.checks.problems import find_problem
-from runax_cli.agent.evidence.citations import Statement, non_statements, parse_statements
+from runax_cli.agent.evidence.checks.problems import find_inherited_problem, find_problem
+from runax_cli.agent.evidence.citations import (
+    Citation,
+    Statement,
+    cited_segments,
+    non_statements,
+    parse_statements,
+)
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
 from runax_cli.agent.evidence.numbers import number_words_in
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
@@ -48,6 +54,9 @@ _CERTIFICATE_LIKE = re.compile(
 )
 _STATES_LOWER_BOUND = re.compile(rf"\b{any_of(lambda locale: locale.number.lower_bound)}\b|[≥>+]", re.IGNORECASE)
 _MAX_COUNTED_STATEMENTS = 20
+_MAX_SEARCHED_RECORDS = 100
+_STATEMENTS_BEFORE = 3
+_SMALL = 12
 _RECORD_NOT_SHOWN = "cites a record that does not exist or was not shown to the model"
 _NOT_IN_CITED_DATA = "does not appear in the cited data"
 
@@ -109,6 +118,7 @@ class AnswerVerifier:
     similar_records: SimilarRecords
     n_statements: int
     conditions: QuestionConditions
+    order: Sequence[Statement]
 
     @classmethod
     def for_statements(
@@ -129,6 +139,7 @@ class AnswerVerifier:
         arguments = EvidencePool()
         arguments.add_all(shown.arguments)
         shapes = [query.shape for query in cited.values() if query.shape is not None]
+        names = frozenset(str(name).casefold() for given in shown.arguments for name in given or ())
         return cls(
             shown=shown,
             supports=supports,
@@ -137,27 +148,47 @@ class AnswerVerifier:
             all_evidence=pools,
             similar_records=SimilarRecords(shown.datasets),
             n_statements=len(statements),
-            conditions=QuestionConditions(asked, arguments, shapes),
+            conditions=QuestionConditions(asked, arguments, names, shapes),
+            order=statements,
         )
 
     def verify(self, statement: Statement) -> CheckedStatement:
         """Verify one statement. One without a citation gets that of the evidence that has its figures, if any."""
-        support = self.supports[statement]
         if statement.has_citations:
-            return CheckedStatement(statement, self._verify_cited(statement, support))
-        for ref in self._possible_sources(statement):
-            cited = replace(statement, queries=(ref,))
+            return CheckedStatement(statement, self._verify_cited(statement, self.supports[statement]))
+        for ref, cited in self._possible_sources(statement):
             entry = self._verify_cited(cited, _support(cited, self.shown, self.uncited))
             if entry.verified:
                 return CheckedStatement(statement, entry, added=ref)
-        return CheckedStatement(statement, self._verify_uncited(statement, support))
+        return CheckedStatement(statement, self._verify_uncited(statement))
 
     def _verify_cited(self, statement: Statement, support: Support) -> Evidence:
         entry = self._compare_with_cited(statement, support)
         if not (entry.verified or (entry.kind is EvidenceKind.INFERENCE and entry.fault is None)):
             return entry
-        problem = find_problem(self._context(statement, support), self.conditions)
+        segments = [
+            (text, self._support_of(cited.records))
+            for text, cited in cited_segments(statement.source)
+            if text and cited.records
+        ]
+        problem = find_problem(self._context(statement, support), self.conditions, segments)
         return entry if problem is None else _failed(entry, problem.fault, problem.note)
+
+    def _support_of(self, citations: Sequence[Citation]) -> Support:
+        records = [load_cited_record(one, self.shown.datasets.get(one.dataset)) for one in citations]
+        return build_support(records, {}, ())
+
+    def _before(self, statement: Statement) -> Sequence[Statement]:
+        """The statements right before this one, the nearest last."""
+        at = next((at for at, one in enumerate(self.order) if one.start == statement.start), 0)
+        return self.order[max(0, at - _STATEMENTS_BEFORE) : at]
+
+    def _inherited(self, statement: Statement) -> Statement:
+        """The statement as if it cited what the last one before it with a citation cites."""
+        cited = next((one for one in reversed(self._before(statement)) if one.has_citations), None)
+        if cited is None:
+            return statement
+        return replace(statement, citations=cited.citations, datasets=cited.datasets, queries=cited.queries)
 
     def _compare_with_cited(self, statement: Statement, support: Support) -> Evidence:
         """Compare figures, quotes and citations with what the statement cites."""
@@ -168,7 +199,7 @@ class AnswerVerifier:
         if statement.citations:
             return self._verify_records(statement, support)
         counted = [self.shown.datasets[name] for name in statement.datasets if name in self.shown.datasets]
-        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement, support)
+        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement)
 
     def _context(self, statement: Statement, support: Support) -> StatementContext:
         names = (*(cited.ref.dataset for cited in support.records), *statement.datasets)
@@ -183,16 +214,24 @@ class AnswerVerifier:
             indexes={name: shown.values for name, shown in used.items()},
             totals={name: shown.exact_total for name, shown in used.items() if shown.exact_total is not None},
             cited_datasets=statement.datasets,
+            is_item=statement.kind in ("item", "row"),
         )
 
-    def _possible_sources(self, statement: Statement) -> Iterator[str]:
-        """The queries whose rows have a figure of an uncited statement, the latest first."""
-        figures = [one for one in figures_in(statement.text) if not self.uncited.has(one)]
-        for ref, query in reversed(self.shown.queries.items()) if figures else ():
+    def _possible_sources(self, statement: Statement) -> Iterator[tuple[str, Statement]]:
+        """The queries and shown records that have a figure of an uncited statement, as references to them."""
+        figures = [one for one in figures_in(statement.text) if not self.uncited.has(one) and not one.is_word]
+        if not figures:
+            return
+        for ref, query in reversed(self.shown.queries.items()):
             pool = EvidencePool()
             add_query_rows(pool, query, given=self.uncited)
             if any(pool.has(figure) for figure in figures):
-                yield ref
+                yield ref, replace(statement, queries=(ref,))
+        for name, shown in self.shown.datasets.items():
+            for row in sorted(shown.rows)[:_MAX_SEARCHED_RECORDS]:
+                citation = Citation(name, row)
+                if all(self._support_of((citation,)).in_records.has(figure) for figure in figures):
+                    yield f"{name}#{row}", replace(statement, citations=(citation,))
 
     def _verify_absence(self, statement: Statement, support: Support) -> Evidence | None:
         """The evidence of a statement that says that there is nothing, if what it cites shows that."""
@@ -208,22 +247,32 @@ class AnswerVerifier:
                 verified=True,
                 queries=tuple(_stored_query(query) for query in support.queries),
             )
-        return None
+        refuted = is_refuted(context)
+        entry = Evidence(statement=statement.text, kind=EvidenceKind.SQL, sql=_sql_text(support))
+        return _failed(entry, Fault.CONTRADICTED, refuted) if refuted else None
 
     def verify_non_statement(self, passage: Statement) -> Evidence | None:
         """Verify the figures of a heading or lead-in, which otherwise needs no evidence."""
         entry = self._inference(passage, self._unknown(figures_in(passage.text), passage.text))
         return entry if entry.unproven else None
 
-    def _verify_uncited(self, statement: Statement, support: Support) -> Evidence:
-        """Verify a statement that cites nothing."""
+    def _verify_uncited(self, statement: Statement) -> Evidence:
+        """Verify a statement that cites nothing, against what the statement before it cites."""
         figures = figures_in(statement.text)
+        inherited = self._inherited(statement)
+        context = self._context(inherited, _support(inherited, self.shown, self.uncited))
+        before = " ; ".join(one.text for one in self._before(statement))
         unknown = self._unknown(figures, statement.text)
-        if not unknown and claims_absence(statement.text, figures):
-            return self._uncited_absence(statement, support)
-        return self._inference(statement, unknown)
+        unknown = tuple(figure for figure in unknown if not is_calculated(figure, context, before=before))
+        if unknown:
+            return self._inference(statement, unknown)
+        if claims_absence(statement.text, figures):
+            return self._uncited_absence(statement)
+        entry = self._inference(statement, ())
+        problem = find_inherited_problem(context)
+        return entry if problem is None else _failed(entry, problem.fault, problem.note)
 
-    def _uncited_absence(self, statement: Statement, support: Support) -> Evidence:
+    def _uncited_absence(self, statement: Statement) -> Evidence:
         """A statement that there is nothing: some query or call must have found nothing over complete data."""
         empty = [query for query in self.shown.queries.values() if found_nothing(query) and query.datasets]
         is_empty = any(shown.exact_total == 0 for shown in self.shown.datasets.values()) or 0 in self.shown.exact_totals
@@ -277,6 +326,8 @@ class AnswerVerifier:
         if not support.all_records_shown:
             return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
         unsupported = self._unsupported(statement, (support.in_rows, support.in_records, support.filters))
+        others = (support.filters, self.uncited)
+        unsupported = tuple(one for one in unsupported if not support.in_rows.has_date_parts(one, others))
         if unsupported:
             note = f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"
             unproven = tuple(figure.text for figure in self._unknown(unsupported, statement.text))
@@ -290,9 +341,22 @@ class AnswerVerifier:
         if not _uses_query_rows(statement.text, support):
             return self._inference(statement, (), entry, note="contains no figure and no name from the query result")
         is_lower_bound = any(query.lineage is Lineage.LOWER_BOUND for query in support.queries)
-        if is_lower_bound and not _STATES_LOWER_BOUND.search(statement.text):
+        if is_lower_bound and not self._states_lower_bound(statement, support):
             return _failed(entry, Fault.CONTRADICTED, "presents a lower bound as exact: the data is incomplete")
         return entry.model_copy(update={"verified": True})
+
+    def _states_lower_bound(self, statement: Statement, support: Support) -> bool:
+        """Whether the statement, or one next to it, says that the data is incomplete, or how much of it was read."""
+        near = " ; ".join(one.text for one in (*self._before(statement), statement))
+        read = [
+            self.shown.datasets[name].records_read
+            for query in support.queries
+            for name in query.datasets
+            if name in self.shown.datasets
+        ]
+        return _STATES_LOWER_BOUND.search(statement.text) is not None or any(
+            _states_number(number, figures_in(near)) for number in read
+        )
 
     def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
         """Verify a statement that cites totals of datasets. Without a figure there is nothing to verify."""
@@ -321,15 +385,16 @@ class AnswerVerifier:
         found = tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
         if not found:
             return ()
-        context = self._context(
-            statement, self.supports.get(statement) or _support(statement, self.shown, self.uncited)
-        )
-        return tuple(figure for figure in found if not is_calculated(figure, context))
+        context = self._context(statement, _support(statement, self.shown, self.uncited))
+        before = " ; ".join(one.text for one in self._before(statement))
+        found = _without_small_words(found, context.figures)
+        return tuple(figure for figure in found if not is_calculated(figure, context, before=before))
 
     def _unknown(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
         """Figures that are not in any evidence, and do not count the statements of the answer."""
         found = unsupported_figures(figures, text, (self.uncited, *self.all_evidence, self.query_rows))
         counts = {self.n_statements} if self.n_statements <= _MAX_COUNTED_STATEMENTS else set()
+        found = _without_small_words(found, figures_in(text))
         return tuple(figure for figure in found if not any(_states_number(count, (figure,)) for count in counts))
 
     def _inference(
@@ -373,6 +438,13 @@ def _uses_query_rows(text: str, support: Support) -> bool:
     if any(support.in_rows.has_value(value) for value in number_words_in(text)):
         return True
     return mentions_any(text, support.names) or states_absence(text, support.queries)
+
+
+def _without_small_words(found: Sequence[Figure], figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Drop small numbers in words beside other figures: "two of the three", "one in five" are seldom in the data."""
+    if len(figures) < 2:
+        return tuple(found)
+    return tuple(one for one in found if not (one.is_word and one.number and one.number.readings[0].low <= _SMALL))
 
 
 def _states_number(number: int, figures: Sequence[Figure]) -> bool:

@@ -62,6 +62,7 @@ CS = Locale(
             "jedenáct jedenácti",
             "dvanáct dvanácti",
         ),
+        inverted_by="a",
         pronouns="žádný žádná žádné žádní nikdo jeden jedna jedno jednou oba obě",
         scales={"tis": 3, "mil": 6, "mio": 6, "miliard": 9, "mld": 9},
         scale_words=r"tisíc\w*|tis\.|mili[oó]n\w*|miliard\w*|mld\.?",
@@ -71,7 +72,7 @@ CS = Locale(
         over=r"přes|více než|víc než|nad|alespoň|nejméně|minimálně|přinejmenším",
         under=r"téměř|skoro|méně než|pod|do|nejvýše|maximálně",
         lower_bound=(
-            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|neúpln\w+|zatím|z načtených"
+            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|z prvních|prvních|neúpln\w+|zatím|z načtených"
             r"|z přečtených"
         ),
     ),
@@ -115,6 +116,7 @@ CS = Locale(
         ),
         lowest=r"nejméně|nejmíň|nejnižší\w*|nejmenší\w*|nejkratší\w*|nejlevnější\w*|minim[aáu]\w+|nejlehčí\w*",
         not_superlative=r"nej(?:méně|více) \d[\d .,]*|nejvýše|nejspíše?",
+        ordinal=r"druh\w+|třet\w+|čtvrt\w+|pát\w+|další\w*|násled\w+|potom|pak|za ní\w?|po n\w+",
         latest=r"nejnovější\w*|nejpozdější\w*|nejpozději|naposledy",
         earliest=r"nejstarší\w*|nejdřívější\w*|nejdříve|nejranější\w*",
         fractions={
@@ -154,7 +156,8 @@ CS = Locale(
         ),
         calculated=(
             r"rozdíl\w*|o|více než|méně než|více|méně|vyšší\w*|nižší\w*|poměr\w*|podíl\w*|procent\w*|dohromady|celkem"
-            r"|celkov\w+|součet|součtem|průměr\w*|krát|\w+krát|dvojnásob\w+|zbýv\w+|zbytek|ostatní\w*|z|na|společně"
+            r"|celkov\w+|součet|součtem|průměr\w*|krát|\w+krát|dvojnásob\w+|zbýv\w+|zbytek|ostatní\w*|z|na|každ\w+"
+            r"|liší|rozpětí|společně"
             r"|úhrnem"
         ),
         contrast=r"ne|ni(?:c|kdy)|nikoli|nikoliv|místo|než|kromě|oproti|bez|ani|dříve|namísto|není|nejsou|nebyl\w*",

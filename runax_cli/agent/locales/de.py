@@ -80,7 +80,7 @@ DE = Locale(
         over=r"über|mehr als|mindestens|wenigstens",
         under=r"fast|knapp|beinahe|unter|weniger als|höchstens|bis zu",
         lower_bound=(
-            r"mindestens|wenigstens|mehr als|untergrenze|oder mehr|unvollständig\w*|nicht alle|teilweise|bisher"
+            r"mindestens|wenigstens|mehr als|untergrenze|oder mehr|ersten|unvollständig\w*|nicht alle|teilweise|bisher"
             r"|der (?:gelesenen|geladenen|abgerufenen)"
         ),
     ),
@@ -124,6 +124,7 @@ DE = Locale(
             r"|minimale\w*"
         ),
         not_superlative=r"meistens|zumeist|wenigstens|meisten der|die meisten",
+        ordinal=r"zweit\w*|dritt\w*|viert\w*|fünft\w*|nächst\w*|folg\w*|gefolgt|danach|dahinter|dann",
         latest=r"neueste\w*|neuste\w*|jüngste\w*|späteste\w*|zuletzt",
         earliest=r"älteste\w*|früheste\w*",
         fractions={
@@ -161,7 +162,7 @@ DE = Locale(
             r"|verhältnis"
             r"|anteile?|prozent\w*|zusammen|insgesamt|gesamt\w*|summe|durchschnitt\w*|mal|\w+mal|doppelt\w*|um"
             r"|übrig\w*|rest\w*"
-            r"|von|pro|je|vorsprung|abstand|gemeinsam"
+            r"|von|pro|je|jede[rsnm]?|spanne|vorsprung|abstand|gemeinsam"
         ),
         contrast=r"nicht|kein\w*|statt|anstatt|als|außer|ohne|weder|noch|sondern|gegenüber|zuvor|von",
         greeting=r"hallo|hi|guten (?:morgen|tag|abend)|danke\w*|vielen dank|tschüss|auf wiedersehen|ok",

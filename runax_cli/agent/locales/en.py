@@ -84,7 +84,7 @@ EN = Locale(
         over=r"over|more than|above|at least|no fewer than|no less than|exceeds",
         under=r"almost|nearly|close to|under|less than|fewer than|below|up to|at most",
         lower_bound=(
-            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|incomplete|not all|partial\w*"
+            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|the first|incomplete|not all|partial\w*"
             r"|so far|of those (?:read|fetched)|that (?:were|was|could be) (?:read|fetched)"
         ),
     ),
@@ -137,6 +137,7 @@ EN = Locale(
         highest=r"highest|most|largest|biggest|greatest|longest|maximum|top|heaviest|costliest|most expensive",
         lowest=r"lowest|least|fewest|smallest|shortest|minimum|lightest|cheapest|least expensive",
         not_superlative=r"at (?:least|most)|most of|most recent(?:ly)?|almost|most likely",
+        ordinal=r"second|third|fourth|fifth|next|follow\w*|other|after|behind|runner-up|then",
         latest=r"latest|newest|most recent(?:ly)?",
         earliest=r"earliest|oldest",
         fractions={
@@ -173,7 +174,8 @@ EN = Locale(
             r"difference|differs?|more than|less than|fewer than|more|fewer|higher|lower|longer|shorter|gap|ahead"
             r"|behind"
             r"|ratio|share|percent\w*|proportion|together|combined|in total|total|sum|average|mean|times|twice|double"
-            r"|increase\w*|decrease\w*|rose|fell|grew|remaining|rest|other|left|out of|per|between them"
+            r"|one in|every|each|spread|range|span|increase\w*|decrease\w*|rose|fell|grew|remaining|rest|other|left"
+            r"|out of|per|between them"
         ),
         contrast=r"not|n't|never|instead of|rather than|than|except|unlike|versus|vs|neither|nor|without|formerly|from",
         greeting=r"hi|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|thx|bye|goodbye|ok(?:ay)?|great",

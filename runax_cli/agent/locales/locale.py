@@ -73,6 +73,8 @@ class NumberWords:
     """Names of 0, 1, 2, ... with all their forms, separated by spaces."""
     pronouns: str
     """Those of the names that are also other words, separated by spaces: "both", "no"."""
+    inverted_by: str = ""
+    """What joins units and tens in the other order, as in "dvaadvacet" (2 and 20); "" if this is not done."""
     scales: Mapping[str, int]
     """Beginnings of scale words with their number of zeros: thousand 3."""
     scale_words: str
@@ -156,6 +158,8 @@ class ClaimWords:
     """Superlatives for the smallest value: lowest, fewest."""
     not_superlative: str
     """Phrases with such a word that are no superlative: at least, most of."""
+    ordinal: str
+    """Words for a rank other than the first: second, next."""
     latest: str
     """Superlatives for the last point in time: latest, most recent."""
     earliest: str

@@ -174,6 +174,8 @@ def _group_by(node: Ast) -> Iterator[str]:
         for one in select.get("group_expressions") or ():
             position = _integer(one)
             yield from _columns(outputs[position - 1] if position and 0 < position <= len(outputs) else one)
+        if select.get("aggregate_handling") == "FORCE_AGGREGATES":
+            yield from (name for entry in outputs if not any(_aggregates(entry)) for name in _columns(entry))
 
 
 def _conditions(node: Any, aliases: Mapping[str, Sequence[str]]) -> Iterator[Condition]:

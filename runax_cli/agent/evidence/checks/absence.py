@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from runax_cli.agent.evidence.checks.context import StatementContext
 from runax_cli.agent.evidence.figures import Figure
+from runax_cli.agent.evidence.support import name_positions
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import SqlEvidence
@@ -24,6 +25,25 @@ def claims_absence(text: str, figures: Sequence[Figure]) -> bool:
 def claims_not_known(text: str) -> bool:
     """Whether a statement says that the data does not answer something."""
     return _NOT_KNOWN.search(text) is not None
+
+
+def is_refuted(context: StatementContext) -> str:
+    """Why a statement that there is nothing is wrong: the cited query has found something; "" if it may be right."""
+    if len(context.queries) != 1:
+        return ""
+    (query,) = context.queries
+    cells = [cell for row in query.rows for cell in row if not isinstance(cell, bool)]
+    is_one_count = query.n_rows == 1 and bool(cells) and all(isinstance(cell, int) and cell > 0 for cell in cells)
+    is_listing = query.n_rows > 0 and "row" in {name.casefold() for name in query.columns} and not _names_rows(context)
+    if not (is_one_count or is_listing):
+        return ""
+    return f"says that there is nothing, but {query.id} has found {cells[0] if is_one_count else query.n_rows}"
+
+
+def _names_rows(context: StatementContext) -> bool:
+    """Whether a statement names what it cites: then its denial is about these, "only A and B are missing"."""
+    texts = [cell for query in context.queries for row in query.rows for cell in row if isinstance(cell, str) and cell]
+    return bool(context.support.records) or any(True for _ in name_positions(context.text, texts))
 
 
 def shows_absence(context: StatementContext) -> bool:

@@ -1,35 +1,56 @@
 """Arithmetic over cited values: differences, sums, ratios and percentages are computed again.
 
-Only values that the statement itself names, or a few that it cites, are combined: among many numbers some pair gives any
-result.
+Only values that the statement itself names, or a few that it cites, are combined: among many numbers some pair gives
+any result.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, DivisionByZero, InvalidOperation
-from itertools import permutations
+from decimal import Decimal
+from itertools import combinations, islice
 
 from runax_cli.agent.evidence.checks.context import StatementContext, column_values
 from runax_cli.agent.evidence.checks.pairs import as_decimal
-from runax_cli.agent.evidence.figures import Figure
+from runax_cli.agent.evidence.figures import Figure, figures_in
+from runax_cli.agent.evidence.support import name_positions
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import any_of
 
 _CALCULATED = re.compile(rf"\b{any_of(lambda locale: locale.claim.calculated)}\b|%", re.IGNORECASE)
 MAX_OPERANDS = 12
 """At most this many cited values are combined: 12 values have 132 pairs."""
+_MAX_FREE_OPERANDS = 4
 _MAX_STATED = 6
+_MAX_ROWS = 200
+_MAX_DIFFERENCE_ROWS = 40
+_RARE_DIGITS = 4
 
 
-def is_calculated(figure: Figure, context: StatementContext) -> bool:
-    """Whether a figure follows from cited values by one difference, sum, mean, ratio or percentage."""
-    if figure.number is None or not _CALCULATED.search(context.text):
+def is_calculated(figure: Figure, context: StatementContext, *, before: str = "") -> bool:
+    """Whether a figure follows from cited values by one difference, sum, mean, ratio or percentage.
+
+    `before` is the text of the statements before, whose figures may be meant too.
+    """
+    if figure.number is None:
         return False
     cited = list(_cited_values(context))
-    stated = _stated_values(context, cited, figure)
-    operands = stated if len(stated) >= 2 else cited if len(cited) <= MAX_OPERANDS else []
-    candidates = [*_pair_results(operands, is_percent=figure.number.is_percent), *_column_results(context)]
+    stated = _stated_values(context, cited, figure, before)
+    has_word = _CALCULATED.search(context.text) is not None
+    candidates: list[Decimal] = []
+    if has_word or len(_significant(figure)) > 1:
+        candidates += _pair_results(stated, stated, is_percent=figure.number.is_percent)
+        if len(cited) <= MAX_OPERANDS:
+            others = cited if len(cited) <= _MAX_FREE_OPERANDS else stated
+            candidates += _pair_results(cited, others, is_percent=figure.number.is_percent)
+        candidates += [sum(stated, Decimal(0)), *_column_results(context)]
+    if len(_significant(figure)) >= _RARE_DIGITS:
+        candidates += _column_differences(context)
     return any(reading.low <= abs(value) <= reading.high for value in candidates for reading in figure.number.readings)
+
+
+def _significant(figure: Figure) -> str:
+    """The digits of a figure without zeros at its ends: few figures agree in three or more by chance."""
+    return re.sub(r"\D", "", figure.text).strip("0")
 
 
 def _cited_values(context: StatementContext) -> Iterator[Decimal]:
@@ -49,29 +70,44 @@ def _cited_values(context: StatementContext) -> Iterator[Decimal]:
     yield from found
 
 
-def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: Figure) -> list[Decimal]:
-    """The cited values that the statement itself gives, apart from the figure in question."""
-    others = [one for one in context.figures if one is not figure and one.number is not None]
-    found = [
-        value
-        for value in cited
-        if any(
-            reading.low <= abs(value) <= reading.high for one in others if one.number for reading in one.number.readings
-        )
+def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: Figure, before: str) -> list[Decimal]:
+    """The cited values that the statement itself, or those before it, give, and those of the rows that it names."""
+    others = [one for one in (*context.figures, *figures_in(before)) if one.text != figure.text]
+    readings = [reading for one in others if one.number for reading in one.number.readings]
+    found = [value for value in cited if any(reading.low <= abs(value) <= reading.high for reading in readings)]
+    named = [
+        number
+        for query in context.queries
+        for row in query.rows[:_MAX_ROWS]
+        if any(True for _ in name_positions(context.text, [cell for cell in row if isinstance(cell, str)]))
+        for cell in row
+        if (number := as_decimal(cell)) is not None
     ]
-    return found[:_MAX_STATED]
+    known = [one for one in others if one.number and any(pool.has(one) for pool in context.pools)]
+    middle = [(one.number.readings[0].low + one.number.readings[0].high) / 2 for one in known if one.number]
+    return list(dict.fromkeys([*found, *named[:_MAX_STATED], *middle]))[: 2 * _MAX_STATED]
 
 
-def _pair_results(values: Sequence[Decimal], *, is_percent: bool) -> Iterator[Decimal]:
-    for one, other in permutations(values, 2):
+def _pair_results(values: Sequence[Decimal], others: Sequence[Decimal], *, is_percent: bool) -> Iterator[Decimal]:
+    """What two different values give: of each value with each of the others."""
+    for one, other in ((one, other) for one in values for other in others if one != other):
         if not is_percent:
-            yield one - other
-            yield one + other
-        try:
-            ratio = one / other
-        except (DivisionByZero, InvalidOperation):
-            continue
-        yield from (ratio * 100, (ratio - 1) * 100) if is_percent else (ratio, ratio * 100, (ratio - 1) * 100)
+            yield from (one - other, one + other)
+        for part, whole in ((one, other), (other, one)):
+            if whole:
+                ratio = part / whole
+                yield from (ratio * 100, (ratio - 1) * 100)
+                if not is_percent:
+                    yield ratio
+
+
+def _column_differences(context: StatementContext) -> Iterator[Decimal]:
+    """Differences between rows of the same column."""
+    for query in context.queries:
+        for at in range(len(query.columns)):
+            cells = islice(column_values(query, at), _MAX_DIFFERENCE_ROWS)
+            numbers = [number for value in cells if (number := as_decimal(value)) is not None]
+            yield from (one - other for one, other in combinations(numbers, 2))
 
 
 def _column_results(context: StatementContext) -> Iterator[Decimal]:

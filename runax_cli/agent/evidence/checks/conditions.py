@@ -22,6 +22,7 @@ _COMPARED = re.compile(
 )
 _LOOK_BEHIND = 24
 _YEAR = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w,-]|\.\d)")
+_MAX_WORDS_BETWEEN = 1
 _EQUALITY = ("=", "in")
 
 
@@ -31,6 +32,7 @@ class QuestionConditions:
 
     question: str
     arguments: EvidencePool
+    argument_names: frozenset[str]
     shapes: Sequence[QueryShape]
 
 
@@ -97,13 +99,13 @@ def _is_ambiguous(mention: Mention, index: ValueIndex) -> bool:
 def _missing_flag(asked: QuestionConditions, context: StatementContext) -> str:
     """A column of truth values that the question names and no query uses."""
     words = frozenset(words_of(asked.question))
-    used = frozenset(column for shape in asked.shapes for column in shape.used_columns)
+    used = asked.argument_names.union(column for shape in asked.shapes for column in shape.used_columns)
     for index in context.own_indexes:
         for column in sorted(index.booleans):
             parts = [part for part in re.findall(r"[a-z]+", column) if part not in ("is", "has", "was")]
-            if parts and all(part in words for part in parts) and column not in used:
-                if not any(part in other for part in parts for other in used):
-                    return f"the question asks for '{' '.join(parts)}', but no cited SQL uses '{column}'"
+            is_asked = bool(parts) and all(part in words for part in parts)
+            if is_asked and column not in used and not any(part in other for part in parts for other in used):
+                return f"the question asks for '{' '.join(parts)}', but no cited SQL uses '{column}'"
     return ""
 
 
@@ -152,11 +154,13 @@ def _applied(asked: QuestionConditions, context: StatementContext) -> EvidencePo
 
 
 def _columns_asked(question: str, index: ValueIndex) -> Iterator[str]:
-    """The columns that a question names by all words of their names, of at least two words."""
+    """The columns that a question names by all words of their names, of at least two words, close together."""
     asked = words_of(question)
     for column in sorted(index.columns):
         parts = [part for part in re.findall(r"[a-z]+", column) if len(part) > 1]
-        if len(parts) >= 2 and any(asked[at : at + len(parts)] == parts for at in range(len(asked))):
+        if len(parts) >= 2 and any(
+            set(parts) <= set(asked[at : at + len(parts) + _MAX_WORDS_BETWEEN]) for at in range(len(asked))
+        ):
             yield column
 
 
@@ -164,7 +168,7 @@ def check_columns(asked: QuestionConditions, context: StatementContext) -> Probl
     """A column that the question names in full, where the cited SQL uses another one instead."""
     if not context.shapes or context.support.records:
         return None
-    used = frozenset(column for shape in asked.shapes for column in shape.used_columns)
+    used = asked.argument_names.union(column for shape in asked.shapes for column in shape.used_columns)
     shown = frozenset(word for column in used for word in re.findall(r"[a-z]+", column))
     for index in context.own_indexes:
         for column in _columns_asked(asked.question, index):

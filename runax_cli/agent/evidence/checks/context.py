@@ -27,7 +27,7 @@ class StatementContext:
 
     `given` has the values that need no citation: the question, arguments of calls, totals. `answer_rows` are the rows
     of all queries that the answer cites. `indexes` and `totals` (exact numbers of records) are by dataset;
-    `cited_datasets` are cited for their totals.
+    `cited_datasets` are cited for their totals; `is_item`: it is a list item or a table row.
     """
 
     text: str
@@ -38,6 +38,7 @@ class StatementContext:
     indexes: Mapping[str, ValueIndex] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
     cited_datasets: tuple[str, ...] = ()
+    is_item: bool = False
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:

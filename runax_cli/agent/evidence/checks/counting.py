@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
 from runax_cli.agent.evidence.figures import Figure, normalize_text
-from runax_cli.agent.locales import any_of
+from runax_cli.agent.locales import any_of, fold
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
 
@@ -23,6 +23,25 @@ def check_counted_noun(context: StatementContext) -> Problem | None:
         if column and (source := _counts_rows(context, figure, column)):
             note = f"{figure.text} is the number of records in {source}, not of different values of '{column}'"
             return Problem(Fault.CONTRADICTED, note)
+    return None
+
+
+def check_output_name(context: StatementContext) -> Problem | None:
+    """A figure followed by the name of another column of the same row: "24 makers" where `makers` is 3."""
+    for query in context.queries:
+        if query.n_rows != 1 or len(query.rows) != 1 or len(query.columns) < 2:
+            continue
+        by_name = {_stem(fold(name)): cell for name, cell in zip(query.columns, query.rows[0], strict=True)}
+        for figure in context.figures:
+            nouns = _nouns(context.text[figure.start + len(figure.text) :])[:1]
+            named = next((name for name in by_name if len(name) >= _SHORT_STEM and name in nouns), None)
+            if named is not None and any(_is_number(other, by_name[named]) for other in context.figures):
+                continue
+            others = [cell for name, cell in by_name.items() if name != named]
+            is_other = any(_is_number(figure, cell) for cell in others)
+            if named is not None and not _is_number(figure, by_name[named]) and is_other:
+                note = f"{figure.text} is not '{named}' in {query.id}, which is {by_name[named]}"
+                return Problem(Fault.CONTRADICTED, note)
     return None
 
 

@@ -1,9 +1,8 @@
 """Names and values: what a statement calls something must be in the records or rows that it cites."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from runax_cli.agent import locales
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.figures import words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex, leaves
@@ -15,33 +14,61 @@ _CONTRAST = re.compile(
     re.IGNORECASE,
 )
 _CONTRAST_CHARS = 30
-_CAPITALIZED_RUN = re.compile(
-    r"[^\W\d_a-z][\w'’.-]*(?:\s+(?:of|the|de|van|von|&)\s+|[\s-]+)(?:[^\W\d_a-z][\w'’-]*\s*)+"
+_UNIT_BEFORE = re.compile(r"\d[\s\u00a0]*$")
+_TOKEN = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
+_IDENTIFIER = re.compile(
+    r"(?=[\w-]*[A-Z])(?=(?:[\w-]*\d){3})[A-Z0-9][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*|[A-Z][a-z]+[A-Z]\w{2,}"
 )
+_CONNECTORS = frozenset("of the de van von und and a der".split())
 
 
 def check_values(context: StatementContext) -> Problem | None:
     """A value of a column that the cited data does not have, although other records do."""
     for index in context.own_indexes:
         for mention in index.mentions(context.text):
-            if _is_supported(mention, context) or _is_contrasted(mention, context.text):
+            if _is_supported(mention, context) or _is_contrasted(mention, context.text) or _is_unit(mention, context):
                 continue
-            if problem := _wrong_record_value(mention, index, context) or _not_in_rows(mention, index, context):
+            if problem := _wrong_record_value(mention, index, context) or _not_in_rows(mention, context):
                 return problem
     return None
 
 
 def check_unknown_names(context: StatementContext) -> Problem | None:
-    """A name of several capitalized words of which no word is in the data or the question."""
-    if not context.dataset_names or locales.detect(context.text).code == "de":
+    """An identifier, or a name of several capitalized words, of which nothing is in the data or the question."""
+    if not context.dataset_names:
         return None
-    for match in _CAPITALIZED_RUN.finditer(context.text):
-        words = words_of(match[0])
-        if match.start() == 0 or len(words) < 2 or any(_is_known(word, context) for word in words):
-            continue
-        name = match[0].strip()
-        return Problem(Fault.UNSUPPORTED, f"'{name}' does not appear in the data")
+    for name in (*_identifiers(context.text), *_capitalized_runs(context.text)):
+        words = [word for word in words_of(name) if word not in _CONNECTORS]
+        if words and not any(_is_known(word, context) for word in words):
+            return Problem(Fault.UNSUPPORTED, f"'{name}' does not appear in the data")
     return None
+
+
+def _identifiers(text: str) -> Iterator[str]:
+    return (match[0] for match in _TOKEN.finditer(text) if _IDENTIFIER.fullmatch(match[0]))
+
+
+def _capitalized_runs(text: str) -> Iterator[str]:
+    """Runs of two or more capitalized words that do not begin a sentence."""
+    run: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        gap = text[end : match.start()]
+        is_name = match[0][0].isupper() and match[0][1:].islower() and not _starts_sentence(text, match.start())
+        if not (is_name and gap in (" ", "-", "\u00a0") and run):
+            if len(run) > 1:
+                yield " ".join(run)
+            run = []
+        if is_name:
+            run.append(match[0])
+        end = match.end()
+    if len(run) > 1:
+        yield " ".join(run)
+
+
+def _starts_sentence(text: str, at: int) -> bool:
+    before = text[:at].rstrip(' *_"\u201c\u201e(')
+    return not before or before[-1] in ".!?:;|\u2013\u2014"
 
 
 def _is_known(word: str, context: StatementContext) -> bool:
@@ -52,6 +79,12 @@ def _is_known(word: str, context: StatementContext) -> bool:
 
 def _is_supported(mention: Mention, context: StatementContext) -> bool:
     return any(pool.has_words(mention.value) for pool in context.pools)
+
+
+def _is_unit(mention: Mention, context: StatementContext) -> bool:
+    """Whether a value is written like a unit: "9,420 EUR"."""
+    is_short = mention.value.isupper() and " " not in mention.value
+    return is_short and _UNIT_BEFORE.search(context.text[: mention.start]) is not None
 
 
 def _is_contrasted(mention: Mention, text: str) -> bool:
@@ -69,7 +102,7 @@ def _wrong_record_value(mention: Mention, index: ValueIndex, context: StatementC
     for column in mention.columns:
         own = [{value for name, value in leaves(record) if name == column} for record in records]
         texts = [{str(value) for value in values if value is not None} for values in own]
-        if not all(texts) or any(values & stated for values in texts) or _is_free_text(column, index):
+        if not all(texts) or any(values & stated for values in texts):
             continue
         true = ", ".join(sorted(texts[0])[:3])
         ref = context.support.records[0].ref
@@ -78,29 +111,17 @@ def _wrong_record_value(mention: Mention, index: ValueIndex, context: StatementC
     return None
 
 
-def _is_free_text(column: str, index: ValueIndex) -> bool:
-    return index.distinct.get(column, 0) > index.n_records * 0.9 and index.n_records > 1 and column not in index.columns
-
-
-def _not_in_rows(mention: Mention, index: ValueIndex, context: StatementContext) -> Problem | None:
+def _not_in_rows(mention: Mention, context: StatementContext) -> Problem | None:
     """A name that the rows of the cited queries do not have, although they have a column of its kind."""
     if not context.queries or any(query.shape is None for query in context.queries):
         return None
     used = frozenset(column for shape in context.shapes for column in shape.used_columns)
-    if not used.intersection(mention.columns) and _is_common_word(mention, index):
+    if not used.intersection(mention.columns) and _is_common_word(mention):
         return None
     refs = ", ".join(query.id for query in context.queries)
     return Problem(Fault.CONTRADICTED, f"'{mention.value}' is not in the result of {refs}")
 
 
-def _is_common_word(mention: Mention, index: ValueIndex) -> bool:
+def _is_common_word(mention: Mention) -> bool:
     """Whether a value may just as well be an ordinary word: one word in lower case."""
     return " " not in mention.value and mention.value.islower()
-
-
-def named_rows(text: str, names: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Where a text names one of these names as whole words: start, end, name."""
-    for name in names:
-        pattern = r"(?<![^\W_])" + r"\W+".join(map(re.escape, re.findall(r"[^\W_]+", name))) + r"(?![^\W_])"
-        flags = 0 if len(name) <= 3 else re.IGNORECASE
-        yield from ((match.start(), match.end(), name) for match in re.finditer(pattern, text, flags))

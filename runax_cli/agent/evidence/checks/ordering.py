@@ -1,13 +1,14 @@
 """Ordering words: "lowest" must not rest on the first row of a descending order, or on max()."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
-from runax_cli.agent.evidence.checks.names import named_rows
+from runax_cli.agent.evidence.support import name_positions
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
@@ -24,19 +25,21 @@ _PATTERNS: tuple[tuple[End, bool, re.Pattern[str]], ...] = (
 _NOT_SUPERLATIVE = re.compile(rf"\b{any_of(lambda locale: locale.claim.not_superlative)}\b", re.IGNORECASE)
 _HIGH = frozenset({"max", "arg_max", "max_by"})
 _LOW = frozenset({"min", "arg_min", "min_by"})
-_MAX_FIRST_ROWS = 3
+_MAX_ROWS = 200
+_MIN_COMPARED_ROWS = 3
+_ORDINAL_WORD = re.compile(rf"\b{any_of(lambda locale: locale.claim.ordinal)}\b", re.IGNORECASE)
 
 
 def check_ordering(context: StatementContext) -> Problem | None:
     """A superlative against min(), max(), the order of the rows, or the extremes of all rows."""
-    claimed = _claims(context.text) or (_claims(context.question) if len(context.queries) == 1 else frozenset())
-    if len(claimed) != 1 or len(context.queries) != 1:
+    own = _claims(context.text)
+    claimed = own or (_claims(context.question) if len(context.queries) == 1 else frozenset())
+    if len(claimed) != 1 or len(context.queries) != 1 or _ORDINAL_WORD.search(context.text):
         return None
     ((end, is_time),) = claimed
     (query,) = context.queries
-    found = (
-        _by_aggregate(query, end) or _by_order(context, query, end, is_time=is_time) or _by_rows(context, query, end)
-    )
+    found = _by_aggregate(query, end) or _by_order(context, query, end, is_time=is_time)
+    found = found or (_by_rows(context, query, end) if own else "")
     return Problem(Fault.CONTRADICTED, found) if found else None
 
 
@@ -55,30 +58,38 @@ def _by_aggregate(query: SqlEvidence, end: End) -> str:
     used = {output.aggregate for output in shape.outputs} & (_HIGH | _LOW) if shape and not shape.order else set()
     if not used or not used <= (_LOW if end == "high" else _HIGH):
         return ""
-    return f"claims {_word(end)}, but {query.id} computes {sorted(used)[0]}()"
+    return f"claims {_word(end)}, but {query.id} computes {min(used)}()"
 
 
 def _by_order(context: StatementContext, query: SqlEvidence, end: End, *, is_time: bool) -> str:
-    """The first row of a result that is cut off by LIMIT, in the other direction."""
+    """The rows are cut off by LIMIT: the order must be in the claimed direction, and the named row the first."""
     shape = query.shape
     if shape is None or not shape.order or shape.limit is None or query.n_rows > shape.limit:
         return ""
-    kinds = {kind for value in _ordered_values(query, shape) if (kind := _kind(value))}
-    if kinds - ({"time"} if is_time else {"number"}) or not _states_first_row(context, query):
+    values = list(_ordered_values(query, shape))
+    kinds = {kind for value in values if (kind := _kind(value))}
+    if kinds - ({"time"} if is_time else {"number"}):
         return ""
     direction: End = "high" if shape.order[0].is_descending else "low"
-    order = "descending" if shape.order[0].is_descending else "ascending"
-    return "" if direction == end else f"claims {_word(end)}, but {query.id} is in {order} order"
+    named = _named_rows(context, query)
+    if direction != end and (query.n_rows <= 1 or named == [0]):
+        order = "descending" if shape.order[0].is_descending else "ascending"
+        return f"claims {_word(end)}, but {query.id} is in {order} order"
+    is_tied = len(named) == 1 and bool(values) and len(values) > named[0] and values[named[0]] == values[0]
+    if direction == end and len(named) == 1 and named[0] > 0 and not is_tied and _claims(context.text):
+        return f"claims {_word(end)}, but that is the first row of {query.id}, and the named row is not"
+    return ""
 
 
-def _states_first_row(context: StatementContext, query: SqlEvidence) -> bool:
-    """Whether the statement is about the first row: the only one, or the one whose name it has."""
-    if query.n_rows <= 1:
-        return True
-    names = [[cell for cell in row if isinstance(cell, str) and cell] for row in query.rows]
-    first = bool(names[0]) and any(True for _ in named_rows(context.text, names[0]))
-    others = [name for row in names[1:_MAX_FIRST_ROWS] for name in row if name not in names[0]]
-    return first and not any(True for _ in named_rows(context.text, others))
+def _named_rows(context: StatementContext, query: SqlEvidence) -> list[int]:
+    """The positions of the rows whose own texts the statement names."""
+    rows = query.rows[:_MAX_ROWS]
+    counts = Counter(name for row in rows for name in set(_texts(row)))
+    return [
+        at
+        for at, row in enumerate(rows)
+        if any(True for _ in name_positions(context.text, [name for name in _texts(row) if counts[name] == 1]))
+    ]
 
 
 def _ordered_values(query: SqlEvidence, shape: QueryShape) -> Iterator[Any]:
@@ -88,21 +99,44 @@ def _ordered_values(query: SqlEvidence, shape: QueryShape) -> Iterator[Any]:
 
 
 def _by_rows(context: StatementContext, query: SqlEvidence, end: End) -> str:
-    """The named row has the other extreme of the column whose figure the statement gives."""
-    if query.n_rows != len(query.rows) or query.n_rows < 2 or (query.shape and query.shape.limit == query.n_rows):
+    """All rows are known, and no figure of the statement is the extreme of its column."""
+    is_cut = query.shape is not None and query.shape.limit is not None and query.n_rows >= query.shape.limit
+    if query.n_rows != len(query.rows) or query.n_rows < _MIN_COMPARED_ROWS or is_cut:
         return ""
-    named = [row for row in query.rows if any(True for _ in named_rows(context.text, _texts(row)))]
-    if len(named) != 1:
-        return ""
+    stated: list[str] = []
     for at, name in enumerate(query.columns):
         values = [value for value in column_values(query, at) if _kind(value) == "number"]
-        own = named[0][at] if at < len(named[0]) else None
-        if _kind(own) != "number" or len(values) < query.n_rows or min(values) == max(values):
+        if len(values) < query.n_rows - 1 or min(values) == max(values) or _is_label(query, at):
             continue
-        opposite = min(values) if end == "high" else max(values)
-        if own == opposite and any(_states(own, context) for _ in (0,)):
-            return f"claims {_word(end)}, but {own} is the other end of '{name}' in {query.id}"
-    return ""
+        extreme = max(values) if end == "high" else min(values)
+        if _states(extreme, context):
+            return ""
+        stated += [f"{value} in '{name}'" for value in dict.fromkeys(values) if _states(value, context)]
+    if len(stated) != 1:
+        return _names_another_row(context, query, end) if not stated else ""
+    return f"claims {_word(end)}, but {stated[0]} of {query.id} is not"
+
+
+def _names_another_row(context: StatementContext, query: SqlEvidence, end: End) -> str:
+    """The statement gives no figure and names one row, which is not the extreme of the ordered column."""
+    named, shape = _named_rows(context, query), query.shape
+    if len(named) != 1 or shape is None or not shape.order:
+        return ""
+    values = list(_ordered_values(query, shape))
+    if len(values) != len(query.rows) or any(_kind(value) != "number" for value in values):
+        return ""
+    extreme = max(values) if end == "high" else min(values)
+    return "" if values[named[0]] == extreme else f"claims {_word(end)}, but that is another row of {query.id}"
+
+
+def _is_label(query: SqlEvidence, at: int) -> bool:
+    """Whether a column of numbers names the rows: a month, a year, an id, or the row number."""
+    shape = query.shape
+    if shape is None or len(shape.outputs) != len(query.columns):
+        return query.columns[at].casefold() in ("row", "id")
+    output = shape.outputs[at]
+    names = {output.name, *output.of, query.columns[at].casefold()}
+    return not output.aggregate and bool(names & {*shape.group_by, "row", "id"})
 
 
 def _states(value: Any, context: StatementContext) -> bool:

@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
-from runax_cli.agent.evidence.checks.names import named_rows
 from runax_cli.agent.evidence.figures import EvidencePool, Figure
+from runax_cli.agent.evidence.support import name_positions
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
 
@@ -46,7 +46,7 @@ def _rows_by_name(query: SqlEvidence) -> Mapping[str, Row]:
 
 
 def _swapped(context: StatementContext, rows: Mapping[str, Row]) -> Problem | None:
-    names = sorted(_without_overlap(named_rows(context.text, list(rows))))
+    names = sorted(_without_overlap(name_positions(context.text, list(rows))))
     named = list(dict.fromkeys(name for _, _, name in names))
     if not named or len({id(rows[name]) for name in named}) < 2:
         return None

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
-from runax_cli.agent.evidence.checks.names import named_rows
 from runax_cli.agent.evidence.checks.pairs import as_decimal
 from runax_cli.agent.evidence.numbers import word_pattern
+from runax_cli.agent.evidence.support import name_positions
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.core.results import Fault
@@ -26,18 +26,13 @@ _BELOW = re.compile(rf"{any_of(lambda locale: locale.number.under)}\s*(?:\w+\s)?
 
 def check_shares(context: StatementContext) -> Problem | None:
     """A share in words that no share of the cited values fits."""
-    for phrase, low, high in _claimed(context.text):
+    for phrase, low, high in _claimed(context.text) if context.queries else ():
         shares = list(_shares(context))
         if not shares:
             return Problem(Fault.UNSUPPORTED, f"'{phrase}' cannot be computed from the cited data")
         if not any(low <= share <= high for share in shares):
             return Problem(Fault.CONTRADICTED, f"'{phrase}' does not fit the cited figures")
     return None
-
-
-def has_share(context: StatementContext) -> bool:
-    """Whether a statement gives a share in words."""
-    return any(True for _ in _claimed(context.text))
 
 
 def _claimed(text: str) -> Iterator[tuple[str, Decimal, Decimal]]:
@@ -105,10 +100,13 @@ def _column_shares(context: StatementContext) -> Iterator[Decimal]:
         for at in range(len(query.columns)):
             numbers = [as_decimal(value) for value in column_values(query, at)]
             total = sum((number for number in numbers if number is not None), Decimal(0))
+            together = Decimal(0)
             for row, number in zip(query.rows, numbers, strict=False):
                 names = [cell for cell in row if isinstance(cell, str) and cell]
-                if number is not None and total > 0 and any(True for _ in named_rows(context.text, names)):
+                if number is not None and total > 0 and any(True for _ in name_positions(context.text, names)):
+                    together += number
                     yield number / total
+            yield from [together / total] if total > 0 else ()
 
 
 def _is_stated(value: Decimal, context: StatementContext) -> bool:
