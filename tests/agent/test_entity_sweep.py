@@ -12,6 +12,7 @@ from fastapi import Path as InPath
 from adapters.catalog import ToolCatalog
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
+from mock_api.app import create_app
 from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
@@ -105,7 +106,16 @@ async def asking(
 ) -> AsyncIterator[tuple[Session, CollectingSink, list[str]]]:
     """A session over the shop, its events, and the paths that were requested."""
     visited: list[str] = []
-    async with serve(shop(visited, needs_tenant=needs_tenant), port=0) as url:
+    async with asking_app(shop(visited, needs_tenant=needs_tenant), folder, model, limits=limits) as (session, sink):
+        yield session, sink, visited
+
+
+@asynccontextmanager
+async def asking_app(
+    app: FastAPI, folder: Path, model: Answering, *, limits: TurnLimits | None = None
+) -> AsyncIterator[tuple[Session, CollectingSink]]:
+    """A session over an app on loopback, and its events."""
+    async with serve(app, port=0) as url:
         source = await OpenApiSource.open(OpenApiSettings(name="shop", document=f"{url}/openapi.json", base_url=url))
         registry = ModelRegistry(
             {Role.AGENT: RoleConfig(name="scripted", is_rules=True, max_context=64_000)},
@@ -138,7 +148,7 @@ async def asking(
             limits=limits or TurnLimits(),
         )
         try:
-            yield session, sink, visited
+            yield session, sink
         finally:
             await catalog.aclose()
 
@@ -227,6 +237,21 @@ async def test_a_user_whom_the_model_finds_is_followed_by_code(tmp_path: Path) -
     assert [tool for tool, _, _ in made(result)] == ["list_users", "get_user", "list_notes", "list_orders"]
     assert result.sweeps[0].id == "4"
     assert len(model.requests) == 2
+
+
+async def test_the_mock_api_is_read_whole_about_a_customer(tmp_path: Path) -> None:
+    model = Answering(lambda _request: says("Zákazník 4 je Tomáš Baláž [customers_1#1]."))
+    async with asking_app(create_app(), tmp_path, model) as (session, _):
+        result = await session.ask(QUESTION)
+    assert made(result) == [
+        ("list_customers", {"name": "Baláž"}, 1),
+        ("get_customer", {"customer_id": 4}, 1),
+        ("list_messages", {"customer_id": 4}, 6),
+        ("list_payments", {"customer_id": 4}, 12),
+        ("list_tickets", {"customer_id": 4}, 261),
+    ]
+    assert result.sweeps[0].visited == ("get_customer", "list_messages", "list_payments", "list_tickets")
+    assert result.coverage.is_complete
 
 
 async def test_other_questions_are_left_to_the_model(tmp_path: Path) -> None:
