@@ -127,6 +127,7 @@ class _ActiveRun:
             sub_question=plan.sub_question(number),
             end=_end_of(run, error),
             calls=() if run is None else self.calls_of(run),
+            sweep=None if run is None else run.sweep,
         )
 
 
@@ -233,7 +234,7 @@ class Session:
         if self.workbench is not None:
             await self.workbench.start_turn()
         planner = await asyncio.to_thread(run.context.planner, run.question)
-        plan = plan_by_rule(run.question) or await planner.plan(run.question)
+        plan = plan_by_rule(run.question, nouns=self._source_tools.nouns) or await planner.plan(run.question)
         emit_plan(plan, run.emitter)
         run.scheduler = SubQuestionScheduler(
             plan=plan, start=run.start, budget=run.context.budget, planner=planner, emitter=run.emitter
@@ -342,6 +343,7 @@ class Session:
             coverage=assembly.coverage,
             calls=assembly.calls,
             evidence=assembly.evidence,
+            sweeps=assembly.sweeps,
             usage=meter.report(),
             cost_usd=meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,

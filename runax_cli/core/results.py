@@ -256,6 +256,27 @@ class SubQuestionReport(StoredModel):
     error: ErrorReport | None = None
 
 
+class SkippedCall(StoredModel):
+    """A tool that takes the id of an entity and was not read, and why. `is_limit`: only a limit prevented it."""
+
+    tool: str
+    why: str
+    is_limit: bool = False
+
+
+class SweepReport(StoredModel):
+    """What was read for "everything about" an entity. `kind` and `id` are None if it was not found.
+
+    `visited` are the tools that take its id and were read, `skipped` those that were not.
+    """
+
+    name: str
+    kind: str | None = None
+    id: str | None = None
+    visited: tuple[str, ...] = ()
+    skipped: tuple[SkippedCall, ...] = ()
+
+
 class RunResult(StoredModel):
     """The complete result of a run; the object of `-o json` and of the event `run.finished`."""
 
@@ -270,6 +291,7 @@ class RunResult(StoredModel):
     coverage: Coverage = Coverage()
     calls: tuple[CallReport, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    sweeps: tuple[SweepReport, ...] = ()
     usage: UsageReport = UsageReport()
     cost_usd: float | None = None
     duration_s: float = 0.0

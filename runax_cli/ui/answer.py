@@ -21,6 +21,7 @@ from runax_cli.core.results import (
     RunResult,
     RunStatus,
     SqlResult,
+    SweepReport,
     counted,
     lineage_words,
 )
@@ -110,8 +111,19 @@ def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool)
     yield from _stored(result)
     if has_evidence:
         yield from evidence_lines(result.evidence)
+    yield from _sweep_lines(result.sweeps)
     yield from _state(result)
     yield one_line(certificate(result))
+
+
+def _sweep_lines(sweeps: tuple[SweepReport, ...]) -> Iterator[str]:
+    """What was read for "everything about" an entity, and what was not and why."""
+    for sweep in sweeps:
+        if sweep.visited:
+            yield one_line(f"Read about '{sweep.name}' ({sweep.kind} {sweep.id}): {', '.join(sweep.visited)}")
+        if sweep.skipped:
+            yield one_line(f"Not read about '{sweep.name}':")
+        yield from (f"  - {one_line(f'{one.tool}: {one.why}')}" for one in sweep.skipped)
 
 
 def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:

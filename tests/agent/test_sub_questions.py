@@ -21,7 +21,9 @@ BROKE, PAID = "What broke at customer 4?", "How many payments has customer 17?"
 
 
 def part(question: str, *after: int, need: str = "read", must_contain: str = "", **more: Any) -> dict[str, Any]:
-    return {"question": question, "need": need, "after": list(after), "must_contain": must_contain, **more}
+    """A part of a plan; with a `number`, of a revision, which names no tools."""
+    named = {} if "number" in more else {"tools": []}
+    return {"question": question, "need": need, "after": list(after), "must_contain": must_contain, **named, **more}
 
 
 def plan(*parts: dict[str, Any]) -> str:

@@ -9,12 +9,14 @@ from adapters.clock import Clock, SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.context import TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
+from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_reply
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
+from runax_cli.agent.planning.everything import entity_request
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.planning.planner import Planner
 from runax_cli.agent.result.verdict import Stopped, TurnEnd
@@ -22,6 +24,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
 from runax_cli.core.event_types import ToolsOffered, Warned
 from runax_cli.core.events import Emitter
+from runax_cli.core.results import SweepReport
 from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
@@ -113,6 +116,7 @@ class SubQuestionRun:
         self._tools = self._tool_selection()
         context = self._context()
         self.calls = self._calls(context)
+        self.sweeper = self._entity_sweeper()
         self._turn = Turn(self._turn_dependencies(context))
         self.end: TurnEnd | None = None
 
@@ -120,6 +124,11 @@ class SubQuestionRun:
     def text(self) -> str:
         """The answer, as far as it has been streamed."""
         return self._stream.text if self.end is None else self.end.text
+
+    @property
+    def sweep(self) -> SweepReport | None:
+        """What was read for "everything about" an entity; None if it asks for something else."""
+        return None if self.sweeper is None else self.sweeper.report(self.calls.requested)
 
     async def run(self) -> TurnEnd:
         """Run until it has ended. A RunaxError is an end; other exceptions propagate."""
@@ -202,7 +211,16 @@ class SubQuestionRun:
             summarizer=self._summarizer(),
             call_prefix="call" if number is None else f"part{number}_call",
             early_answer=lambda: self._run.early_answer(number),
+            sweeper=self.sweeper,
         )
+
+    def _entity_sweeper(self) -> EntitySweeper | None:
+        """The sweeper of a sub-question that asks for everything about an entity; else None."""
+        question, sources, budget = self.input.sub.question, self._run.tools.sources, self.budget
+        request = entity_request(question, nouns=sources.nouns)
+        if request is None:
+            return None
+        return EntitySweeper(question, request, sources, calls_left=lambda: budget.remaining("calls"))
 
     def _summarizer(self) -> Summarizer | None:
         """None with the rules model, which understands results but no summaries: results are folded instead."""

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, assert_never
 from runax_cli.agent import prompts
 from runax_cli.agent.evidence.shown import entities_of
 from runax_cli.agent.loop.context import TurnContext
+from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import TurnCalls
 from runax_cli.agent.result.requested_call import RequestedCall
@@ -109,7 +110,7 @@ class TurnDependencies:
     """What a turn needs. `is_calibrated` returns whether the endpoint has reported its own token count.
 
     `call_prefix` makes the ids of its calls unique in the run. `early_answer` is called after each step with calls: if
-    it returns a text, that is the answer.
+    it returns a text, that is the answer. `sweeper` may request calls before each step of the model.
     """
 
     model: Model
@@ -122,6 +123,7 @@ class TurnDependencies:
     summarizer: Summarizer | None = None
     call_prefix: str = "call"
     early_answer: Callable[[], str | None] = lambda: None
+    sweeper: EntitySweeper | None = None
 
 
 class Turn:
@@ -181,6 +183,8 @@ class Turn:
         return RunAgain()
 
     async def _step(self) -> StepOutcome:
+        if (planned := await self._planned_step()) is not None:
+            return planned
         try:
             async with self._deps.budget.reservation(Amount(steps=1)):
                 reply = await self._reply(is_last=False)
@@ -191,6 +195,17 @@ class Turn:
         if reply.tool_calls:
             return await self._run_calls(reply)
         return self._handle_text(reply)
+
+    async def _planned_step(self) -> StepOutcome | None:
+        """Run the calls that code requests; None if there are none."""
+        sweeper = self._deps.sweeper
+        planned = None if sweeper is None else await sweeper.next_step(self._deps.calls.requested)
+        if planned is None:
+            return None
+        outcome = await self._run_calls(ModelReply(text="", model="", tool_calls=planned.calls))
+        if planned.note:
+            self._working.add(Message("user", planned.note))
+        return outcome
 
     def _handle_text(self, reply: ModelReply) -> StepOutcome:
         if reply.text.strip():

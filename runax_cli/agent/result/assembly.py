@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from runax_cli.agent.evidence.shown import ShownData, entities_of
 from runax_cli.agent.evidence.verify import strip_certificates, verify_answer
 from runax_cli.agent.planning.plan import SubQuestion
-from runax_cli.agent.result.requested_call import RequestedCall, total_coverage
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_with_sweeps, total_coverage
 from runax_cli.agent.result.verdict import (
     RunVerdict,
     SubQuestionResult,
@@ -19,17 +19,21 @@ from runax_cli.agent.result.verdict import (
     decide_verdict,
     run_verdict,
 )
-from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport
+from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport, SweepReport
 from runax_cli.memory.conversation import RecordEntity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedSubQuestion:
-    """A sub-question, how it ended, and its calls. One that never started has no calls."""
+    """A sub-question, how it ended, and its calls. One that never started has no calls.
+
+    `sweep` is set if it asked for everything about an entity.
+    """
 
     sub_question: SubQuestion
     end: TurnEnd
     calls: tuple[RequestedCall, ...] = ()
+    sweep: SweepReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ class RunAssembly:
     sub_questions: tuple[SubQuestionReport, ...]
     calls: tuple[CallReport, ...]
     evidence: tuple[Evidence, ...]
+    sweeps: tuple[SweepReport, ...]
     shown: ShownData
     entities: tuple[RecordEntity, ...]
     tools_used: tuple[str, ...]
@@ -75,7 +80,8 @@ def assemble(run: EndedRun) -> RunAssembly:
     outcomes = [call.outcome for call in calls if call.outcome is not None]
     shown = run.shown.with_outcomes(outcomes)
     results = [_result(ended, shown, run.user_text) for ended in run.sub_questions]
-    coverage = total_coverage(run.calls)
+    sweeps = tuple(ended.sweep for ended in run.sub_questions if ended.sweep is not None)
+    coverage = coverage_with_sweeps(total_coverage(run.calls), sweeps)
     verdict = run_verdict(results, run.error, coverage=coverage)
     return RunAssembly(
         answer=combine_answers(results, question=run.question),
@@ -84,6 +90,7 @@ def assemble(run: EndedRun) -> RunAssembly:
         sub_questions=tuple(result.report() for result in results),
         calls=tuple(call.report for call in calls),
         evidence=_all_evidence(results),
+        sweeps=sweeps,
         shown=shown,
         entities=tuple(entity for outcome in outcomes for entity in entities_of(outcome)[0]),
         tools_used=tuple(call.report.tool for call in calls),
@@ -92,7 +99,7 @@ def assemble(run: EndedRun) -> RunAssembly:
 
 def _result(ended: EndedSubQuestion, shown: ShownData, user_text: str) -> SubQuestionResult:
     answer = strip_certificates(ended.end.text)
-    coverage = total_coverage(ended.calls)
+    coverage = coverage_with_sweeps(total_coverage(ended.calls), () if ended.sweep is None else (ended.sweep,))
     evidence = verify_answer(answer, shown, question=user_text)
     return SubQuestionResult(
         sub_question=ended.sub_question,
