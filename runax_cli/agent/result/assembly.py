@@ -11,7 +11,7 @@ from runax_cli.agent.evidence.verify import check_statements, strip_certificates
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.result.annotation import annotate
 from runax_cli.agent.result.data_use import uses_no_data
-from runax_cli.agent.result.requested_call import RequestedCall, total_coverage
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_with_sweeps, total_coverage
 from runax_cli.agent.result.verdict import (
     RunVerdict,
     SubQuestionResult,
@@ -22,7 +22,7 @@ from runax_cli.agent.result.verdict import (
     decide_verdict,
     run_verdict,
 )
-from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport
+from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport, SweepReport
 from runax_cli.memory.conversation import RecordEntity
 
 
@@ -30,13 +30,15 @@ from runax_cli.memory.conversation import RecordEntity
 class EndedSubQuestion:
     """A sub-question, how it ended, and its calls. One that never started has no calls.
 
-    `needs_data` is set if it can only be answered from data, and no other sub-question gave it any.
+    `needs_data` is set if it can only be answered from data, and no other sub-question gave it any. `sweep` is set if
+    it asked for everything about an entity.
     """
 
     sub_question: SubQuestion
     end: TurnEnd
     calls: tuple[RequestedCall, ...] = ()
     needs_data: bool = False
+    sweep: SweepReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class RunAssembly:
     sub_questions: tuple[SubQuestionReport, ...]
     calls: tuple[CallReport, ...]
     evidence: tuple[Evidence, ...]
+    sweeps: tuple[SweepReport, ...]
     shown: ShownData
     entities: tuple[RecordEntity, ...]
     tools_used: tuple[str, ...]
@@ -82,7 +85,8 @@ def assemble(run: EndedRun) -> RunAssembly:
     outcomes = [call.outcome for call in calls if call.outcome is not None]
     shown = run.shown.with_outcomes(outcomes)
     results = [_result(ended, shown, run.user_text) for ended in run.sub_questions]
-    coverage = total_coverage(run.calls)
+    sweeps = tuple(ended.sweep for ended in run.sub_questions if ended.sweep is not None)
+    coverage = coverage_with_sweeps(total_coverage(run.calls), sweeps)
     verdict = run_verdict(results, run.error, coverage=coverage)
     return RunAssembly(
         answer=combine_answers(results, question=run.question),
@@ -91,6 +95,7 @@ def assemble(run: EndedRun) -> RunAssembly:
         sub_questions=tuple(result.report() for result in results),
         calls=tuple(call.report for call in calls),
         evidence=_all_evidence(results),
+        sweeps=sweeps,
         shown=shown,
         entities=tuple(entity for outcome in outcomes for entity in entities_of(outcome)[0]),
         tools_used=tuple(call.report.tool for call in calls),
@@ -103,7 +108,7 @@ def _result(ended: EndedSubQuestion, shown: ShownData, user_text: str) -> SubQue
     checked = check_statements(text, shown, question=user_text, asked=ended.sub_question.question)
     answer = annotate(text, checked, streamed=end.streamed)
     lacks_data = ended.needs_data and uses_no_data(text, calls, shown)
-    coverage = total_coverage(calls)
+    coverage = coverage_with_sweeps(total_coverage(calls), () if ended.sweep is None else (ended.sweep,))
     verdict = decide_verdict(end, calls=calls, coverage=coverage, evidence=answer.evidence, lacks_data=lacks_data)
     return SubQuestionResult(
         sub_question=ended.sub_question,

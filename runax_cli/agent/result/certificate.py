@@ -13,12 +13,14 @@ from runax_cli.core.results import (
     Lineage,
     RunResult,
     SqlResult,
+    SweepReport,
     TotalIs,
     counted,
     lineage_words,
 )
 
 SHORT_ID = 4
+MAX_SKIPPED_SHOWN = 4
 
 
 def certificate_line(result: RunResult) -> str:
@@ -46,11 +48,22 @@ def _data(result: RunResult) -> Iterator[str]:
     yield counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
     if coverage.read_by_model < coverage.selected:
         yield f"{coverage.read_by_model:,}/{coverage.selected:,} read"
+    yield from _sweeps(result.sweeps)
     yield from _evidence(result)
     if not coverage.is_complete:
         yield "incomplete"
     raw, kept = sum(call.tokens_raw for call in ran), sum(call.tokens_to_model for call in ran)
     yield f"{short_tokens(raw)} → {short_tokens(kept)} tokens"
+
+
+def _sweeps(sweeps: Sequence[SweepReport]) -> Iterator[str]:
+    """How many tools were read for each entity that everything was asked about, and which ones were not."""
+    for sweep in sweeps:
+        named = f"{sweep.kind} {sweep.id}" if sweep.id is not None else f"'{sweep.name}'"
+        skipped = list(dict.fromkeys(one.tool for one in sweep.skipped))
+        shown = ", ".join(skipped[:MAX_SKIPPED_SHOWN]) + (", …" if len(skipped) > MAX_SKIPPED_SHOWN else "")
+        left_out = f", {len(skipped)} skipped ({shown})" if skipped else ""
+        yield f"{named}: {counted(len(sweep.visited), 'tool')} visited{left_out}"
 
 
 def _evidence(result: RunResult) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from adapters.json_text import compact_json
 from runax_cli.core.errors import NoProgress
-from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, SweepReport, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
 from runax_cli.guard.stall_detection import Stalled, StallReason, StepDigest
 from runax_cli.guard.visible_tool import SplitArguments
@@ -72,6 +72,16 @@ def total_coverage(calls: Sequence[RequestedCall]) -> Coverage:
         is_complete=all(part.is_complete for part in parts) and not any(_unfinished(effective)),
         reasons=tuple(dict.fromkeys(reasons)),
     )
+
+
+def coverage_with_sweeps(coverage: Coverage, sweeps: Sequence[SweepReport]) -> Coverage:
+    """The coverage, incomplete if a limit left out tools that take the id of an entity."""
+    left_out = [one.tool for sweep in sweeps for one in sweep.skipped if one.is_limit]
+    if not left_out:
+        return coverage
+    text = f"not read because of the limit of calls: {', '.join(left_out)}. Raise MAX_CALLS, or ask for them."
+    reasons = (*coverage.reasons, Reason(code=ReasonCode.BUDGET, text=text))
+    return coverage.model_copy(update={"is_complete": False, "reasons": reasons})
 
 
 def effective_calls(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...]:

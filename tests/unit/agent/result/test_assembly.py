@@ -25,7 +25,7 @@ class Tickets:
         return {1: {"id": 501, "subject": "outage", "customer_id": 4}}[row]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        return iter([self.record(1)])
+        yield self.record(1)
 
 
 def showing(call: RequestedCall) -> RequestedCall:

@@ -11,7 +11,9 @@ from runax_cli.core.results import (
     Fault,
     RunResult,
     RunStatus,
+    SkippedCall,
     SqlResult,
+    SweepReport,
     TotalIs,
 )
 
@@ -157,3 +159,11 @@ def test_tokens_are_short(tokens: int, shown: str) -> None:
 )
 def test_money_keeps_its_first_digit(cost: float, shown: str) -> None:
     assert f" · {shown} · " in certificate_line(result(cost_usd=cost))
+
+
+def test_what_was_visited_and_skipped_for_an_entity_is_named() -> None:
+    skipped = tuple(SkippedCall(tool=name, why="it changes data") for name in ("a", "b", "c", "d", "e"))
+    found = SweepReport(name="Baláž", kind="user", id="4", visited=("get_user", "list_orders"), skipped=skipped)
+    assert " · user 4: 2 tools visited, 5 skipped (a, b, c, d, …) · " in certificate_line(result(sweeps=(found,)))
+    not_found = SweepReport(name="Baláž")
+    assert " · 'Baláž': 0 tools visited · " in certificate_line(result(sweeps=(not_found,)))
