@@ -6,11 +6,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from adapters.json_text import compact_json
 from runax_cli.core.results import (
+    CallReport,
     Coverage,
     Evidence,
     EvidenceKind,
     Lineage,
+    ReasonCode,
     RunResult,
     SqlResult,
     SweepReport,
@@ -20,6 +23,8 @@ from runax_cli.core.results import (
 )
 
 SHORT_ID = 4
+_MAX_ASKED = 3
+_MAX_ARGUMENT_CHARS = 60
 MAX_SKIPPED_SHOWN = 4
 
 
@@ -44,7 +49,7 @@ def _data(result: RunResult) -> Iterator[str]:
         yield from _failed(result)
         return
     coverage = result.coverage
-    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)} fetched"
+    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)}{_arguments(ran)} fetched{_first_n(coverage)}"
     yield counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
     if coverage.read_by_model < coverage.selected:
         yield f"{coverage.read_by_model:,}/{coverage.selected:,} read"
@@ -54,6 +59,27 @@ def _data(result: RunResult) -> Iterator[str]:
         yield "incomplete"
     raw, kept = sum(call.tokens_raw for call in ran), sum(call.tokens_to_model for call in ran)
     yield f"{short_tokens(raw)} → {short_tokens(kept)} tokens"
+
+
+def _arguments(ran: Sequence[CallReport]) -> str:
+    """What the source was asked for: the arguments of each call, so that a filter that is too narrow is seen."""
+    asked = dict.fromkeys(
+        ", ".join(f"{name}={_value(value)}" for name, value in call.arguments.items()) for call in ran if call.requests
+    )
+    shown = [text if len(text) <= _MAX_ARGUMENT_CHARS else f"{text[:_MAX_ARGUMENT_CHARS]}…" for text in asked if text]
+    if not shown:
+        return ""
+    more = f"; {len(shown) - _MAX_ASKED} more" if len(shown) > _MAX_ASKED else ""
+    return f" ({'; '.join(shown[:_MAX_ASKED])}{more})"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else compact_json(value)
+
+
+def _first_n(coverage: Coverage) -> str:
+    is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in coverage.reasons)
+    return " (only the first were asked for)" if is_first_n else ""
 
 
 def _sweeps(sweeps: Sequence[SweepReport]) -> Iterator[str]:

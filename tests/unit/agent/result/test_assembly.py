@@ -20,6 +20,7 @@ class Tickets:
     """One ticket."""
 
     name = "tickets_1"
+    n_records = 1
 
     def record(self, row: int) -> dict[str, Any]:
         return {1: {"id": 501, "subject": "outage", "customer_id": 4}}[row]
