@@ -34,6 +34,7 @@ class EvidenceBuilder:
             coverage = self._coverage(call, dataset)
             shown = ShownDataset(dataset, set(case.shown.get(name, ())), records_read=dataset.n_records)
             shown.exact_total = coverage.records_total
+            shown.is_whole = coverage.is_complete and call.at_most is None
             data.datasets[name] = shown
             data.uncited_values += [coverage.records_total, dataset.n_records, dict(call.arguments)]
             data.arguments.append(dict(call.arguments))

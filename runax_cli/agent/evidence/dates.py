@@ -39,7 +39,8 @@ _PATTERNS = tuple(
 _IS_AMBIGUOUS = re.compile(rf"\d+\s+(?:{_AMBIGUOUS_MONTHS})", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.])(?:\d{4}-\d\d-\d\dT)?(\d{1,2}):(\d\d)(?::\d\d(?:\.\d+)?)?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|"
-    r"(?<=T)(\d\d):(\d\d)(?::\d\d(?:\.\d+)?)?",
+    r"(?<=T)(\d\d):(\d\d)(?::\d\d(?:\.\d+)?)?|"
+    r"(?<![\w:.,])(\d{1,2})\s?([ap])\.?m\b\.?",
     re.IGNORECASE,
 )
 
@@ -104,9 +105,9 @@ def times_in(text: str) -> tuple[TimeOfDay, ...]:
 
 
 def _time_of_day(match: re.Match[str]) -> TimeOfDay | None:
-    hour, minute = int(match[1] or match[4]), int(match[2] or match[5])
-    if match[3]:
-        hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
+    hour, minute = int(match[1] or match[4] or match[6]), int(match[2] or match[5] or 0)
+    if half := match[3] or match[7]:
+        hour = hour % 12 + (12 if half.lower() == "p" else 0)
     return TimeOfDay(match.start(), match.end(), hour, minute) if hour < 25 and minute < 60 else None
 
 

@@ -110,11 +110,16 @@ def _blank_out(text: str, start: int, end: int) -> str:
 MAX_TEXT_CHARS = 200_000
 """Only this much of one text is searched for figures: a record may hold a whole book."""
 _LONG_ID_DIGITS = 5
-_MARKS = re.compile(r"[\"“”„«»‹›'`*_\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}]")
+_MARKS = re.compile(
+    r"[\"“”„«»\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}'`*_"
+    r"\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}\N{SINGLE LOW-9 QUOTATION MARK}]"
+)
 _TOKEN = re.compile(r"[^\W_]+")
 _EPOCHS = ((500_000_000, 2_500_000_000, 1), (500_000_000_000, 2_500_000_000_000, 1000))
 _DAY_S = 86_400
+_HALF = Decimal("0.5")
 _FACTORS: Mapping[TimeUnit, tuple[int, ...]] = {
+    "week": (7, 7 * 24, 7 * _DAY_S),
     "day": (_DAY_S, 24, 1440),
     "hour": (3600, 60, 3_600_000),
     "minute": (60, 60_000),
@@ -248,7 +253,8 @@ class EvidencePool:
         self._dates.add(CalendarDate(day.year, day.month, day.day))
 
     def _has_time(self, time: TimeOfDay) -> bool:
-        return (time.hour, time.minute) in self._times
+        is_full_hour = time.minute == 0 and Decimal(time.hour) in self._values
+        return is_full_hour or (time.hour, time.minute) in self._times
 
     def _has_day(self, day: CalendarDate) -> bool:
         if any(day.is_part_of(known) for known in self._dates):
@@ -264,9 +270,10 @@ class EvidencePool:
         if number.parts and all(self._has_number(part, "") for part in number.parts):
             return True
         if any(
-            self._has_between(one.low * factor, one.high * factor)
+            self._has_between((one.low - step) * factor, (one.high + step) * factor)
             for factor in (_factors(after) if self.has_durations else ())
             for one in number.readings
+            for step in (_HALF if one.low == one.high else 0,)
         ):
             return True
         digits = re.sub(r"\D", "", number.text)
@@ -308,6 +315,11 @@ def _has_pieces(text: str, pieces: Sequence[str]) -> bool:
             return False
         at = found + len(piece)
     return True
+
+
+def has_time_unit(after: str) -> bool:
+    """Whether the text after a figure begins with a unit of time."""
+    return bool(_factors(after))
 
 
 def _factors(after: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from runax_cli.agent.evidence.citations import record_citations
 from runax_cli.agent.evidence.values import ValueIndex
 from runax_cli.core.errors import StoreError
-from runax_cli.core.results import TotalIs
+from runax_cli.core.results import ReasonCode, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, SqlEvidence
 from runax_cli.memory.conversation import RecordEntity, entities_in
 
@@ -38,6 +38,7 @@ class ShownDataset:
 
     `rows` were in a result or are cited by a finding; `quotes` are verified; `findings` are statements. The latter two
     are keyed by row. `exact_total` is the total number of records if it is exact, `records_read` how many were fetched.
+    `is_whole`: all records of the call were fetched, and not only the first n.
     """
 
     dataset: RecordLookup
@@ -46,6 +47,7 @@ class ShownDataset:
     exact_total: int | None = None
     records_read: int = 0
     findings: dict[int, list[str]] = field(default_factory=dict)
+    is_whole: bool = True
     _values: ValueIndex | None = field(default=None, repr=False)
 
     @property
@@ -130,6 +132,8 @@ class ShownData:
     def _add_dataset(self, outcome: CallOutcome, shown: ShownDataset) -> None:
         named = _records_by_reference(outcome.envelope.data)
         shown.rows.update(row for dataset, row in named if dataset == shown.dataset.name)
+        is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in outcome.coverage.reasons)
+        shown.is_whole = outcome.coverage.is_complete and not is_first_n
         shown.records_read = max(shown.records_read, outcome.coverage.records_read)
         if outcome.coverage.total_is is TotalIs.EXACT and not outcome.source_coverage:
             shown.exact_total = outcome.coverage.records_total

@@ -10,7 +10,7 @@ from adapters.json_text import compact_json
 from runax_cli.agent.evidence.citations import Citation
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, normalize_text
 from runax_cli.agent.evidence.shown import ShownDataset
-from runax_cli.agent.locales import any_of
+from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import RecordRef
 from runax_cli.executor.outcome import SqlEvidence
@@ -46,6 +46,7 @@ _MAX_COMPARED_CHARS = 5000
 _DURATION_COLUMN = re.compile(
     r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime|delay|minut", re.IGNORECASE
 )
+_MONTH_COLUMN = re.compile(r"m$|mon|mes|měs", re.IGNORECASE)
 _NEGATION = re.compile(rf"\b{any_of(lambda locale: locale.statement.negation)}\b", re.IGNORECASE)
 
 
@@ -161,8 +162,9 @@ def figure_of_other_row(figures: Sequence[Figure], text: str, queries: Sequence[
     """
     for query in queries:
         rows = query.rows[:_MAX_COMPARED_ROWS]
-        named = [row for row in rows if any(True for _ in name_positions(text, _names(row)))]
-        others = [row for row in rows if _names(row) and row not in named]
+        by_row = row_names(query)
+        named = [row for row, names in zip(rows, by_row, strict=False) if any(name_positions(text, names))]
+        others = [row for row, names in zip(rows, by_row, strict=False) if names and row not in named]
         if len(named) + len(others) == len(query.rows) and named and others:
             own, foreign = EvidencePool(), EvidencePool()
             add_query_rows(own, replace(query, rows=tuple(named)))
@@ -184,6 +186,27 @@ def name_positions(text: str, names: Sequence[str]) -> Iterator[tuple[int, int, 
         pattern = r"(?<![^\W_])" + r"[\W_]+".join([*first, ending]) + r"(?![^\W_])"
         flags = re.IGNORECASE if len(name) > _SHORT_NAME else 0
         yield from ((match.start(), match.end(), name) for match in re.finditer(pattern, text, flags))
+
+
+def row_names(query: SqlEvidence) -> list[list[str]]:
+    """The texts that name each row: its short texts, and the names of the month if a column has months (1 to 12)."""
+    names = [_names(row) for row in query.rows]
+    for at, column in enumerate(query.columns):
+        cells = [row[at] for row in query.rows if at < len(row)]
+        is_month = _MONTH_COLUMN.match(column) and all(isinstance(cell, int) and 0 < cell <= 12 for cell in cells)
+        if is_month and len(set(cells)) == len(cells):
+            for own, cell in zip(names, cells, strict=True):
+                own += [name for locale in LOCALES for name in locale.date.months[cell - 1].split() if len(name) > 2]
+    return names
+
+
+def data_numbers(query: SqlEvidence, given: EvidencePool | None = None) -> list[list[Any]]:
+    """The cells of each row, None where the number is not from data but from the statement itself."""
+    sources = query.sources or [ColumnLineage(is_data=True)] * len(query.columns)
+    return [
+        [cell if _is_from_data(cell, source, given) else None for cell, source in zip(row, sources, strict=False)]
+        for row in query.rows
+    ]
 
 
 def _names(row: Sequence[Any]) -> list[str]:

@@ -71,13 +71,15 @@ class ValueIndex:
     """The texts in the columns of a dataset; a nested member is a column of its own, by its last name.
 
     `distinct` has the number of different texts of each column, `booleans` the columns of truth values, `columns` all
-    columns, `years` and `months` (1 to 12) those of all dates in ISO 8601. All names are in lower case.
+    columns, `nullable` those that lack a value in some record, `years` and `months` (1 to 12) those of all dates in
+    ISO 8601. All names are in lower case.
     """
 
     n_records: int
     columns: frozenset[str]
     booleans: frozenset[str]
     distinct: Mapping[str, int]
+    nullable: frozenset[str]
     years: frozenset[int]
     months: frozenset[int]
     _by_first_word: Mapping[str, tuple[_Known, ...]]
@@ -90,11 +92,13 @@ class ValueIndex:
         columns: set[str] = set()
         booleans: set[str] = set()
         dates: set[tuple[int, int]] = set()
+        filled: Counter[str] = Counter()
         n_records = 0
         for record in islice(records, MAX_INDEXED_RECORDS):
             n_records += 1
             for column, value in leaves(record):
                 columns.add(column)
+                filled[column] += value is not None
                 if isinstance(value, bool):
                     booleans.add(column)
                 elif isinstance(value, str) and (iso := _ISO_DATE.match(value)):
@@ -106,7 +110,8 @@ class ValueIndex:
             by_first.setdefault(entry.words[0], []).append(entry)
         ordered = {word: tuple(sorted(found, key=lambda one: -len(one.words))) for word, found in by_first.items()}
         years, months = (frozenset(date[at] for date in dates) for at in (0, 1))
-        return cls(n_records, frozenset(columns), frozenset(booleans), dict(distinct), years, months, ordered)
+        nullable = frozenset(column for column in columns if filled[column] < n_records)
+        return cls(n_records, frozenset(columns), frozenset(booleans), dict(distinct), nullable, years, months, ordered)
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
         """The values that a text mentions, the longest at each place, from left to right."""
@@ -123,6 +128,21 @@ class ValueIndex:
                     found.append(Mention(entry.value, tuple(entry.columns), start, stop))
             at = end
         return tuple(found)
+
+    def has_value(self, value: str) -> bool:
+        """Whether any column has this text, whatever its case and punctuation."""
+        words = words_of_value(value)
+        return any(one.words == words for one in self._by_first_word.get(words[0] if words else "", ()))
+
+    def spelling(self, column: str, value: str) -> str:
+        """How a column spells a value, whatever its case; "" if it does not have it, the value itself if it does."""
+        words = words_of_value(value)
+        found = [
+            one.value
+            for one in self._by_first_word.get(words[0] if words else "", ())
+            if one.value.casefold() == value.casefold() and column in one.columns
+        ]
+        return value if value in found else next(iter(found), "")
 
     def is_category(self, column: str) -> bool:
         """Whether a column has few different texts."""

@@ -18,6 +18,7 @@ from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothin
 from runax_cli.agent.evidence.checks.arithmetic import is_calculated
 from runax_cli.agent.evidence.checks.conditions import QuestionConditions
 from runax_cli.agent.evidence.checks.context import StatementContext
+from runax_cli.agent.evidence.checks.ordering import claims_extreme
 from runax_cli.agent.evidence.checks.problems import find_inherited_problem, find_problem
 from runax_cli.agent.evidence.citations import (
     Citation,
@@ -26,7 +27,7 @@ from runax_cli.agent.evidence.citations import (
     non_statements,
     parse_statements,
 )
-from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
+from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in, has_time_unit, normalize_text
 from runax_cli.agent.evidence.numbers import number_words_in
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.agent.evidence.support import (
@@ -35,6 +36,7 @@ from runax_cli.agent.evidence.support import (
     add_filters,
     add_query_rows,
     build_support,
+    data_numbers,
     figure_of_other_row,
     load_cited_record,
     mentions_any,
@@ -42,6 +44,7 @@ from runax_cli.agent.evidence.support import (
     states_absence,
     unsupported_figures,
 )
+from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Evidence, EvidenceKind, Fault, Lineage, SqlResult
 from runax_cli.executor.outcome import SqlEvidence
@@ -55,8 +58,13 @@ _CERTIFICATE_LIKE = re.compile(
 _STATES_LOWER_BOUND = re.compile(rf"\b{any_of(lambda locale: locale.number.lower_bound)}\b|[≥>+]", re.IGNORECASE)
 _MAX_COUNTED_STATEMENTS = 20
 _MAX_SEARCHED_RECORDS = 100
-_STATEMENTS_BEFORE = 3
+_MAX_FEW_RECORDS = 5
+_STATEMENTS_BEFORE = 5
 _SMALL = 12
+_UNIT_CHARS = 12
+_PART_OF = re.compile(rf"\s+{any_of(lambda locale: locale.claim.part_of)}\s+", re.IGNORECASE)
+_PART_OF_END = re.compile(rf"\s+{any_of(lambda locale: locale.claim.part_of)}\s+$", re.IGNORECASE)
+_FACTOR = re.compile(rf"[\s-]?{any_of(lambda locale: locale.claim.times)}\b", re.IGNORECASE)
 _RECORD_NOT_SHOWN = "cites a record that does not exist or was not shown to the model"
 _NOT_IN_CITED_DATA = "does not appear in the cited data"
 
@@ -183,6 +191,17 @@ class AnswerVerifier:
         at = next((at for at, one in enumerate(self.order) if one.start == statement.start), 0)
         return self.order[max(0, at - _STATEMENTS_BEFORE) : at]
 
+    def _context_before(self, statement: Statement) -> StatementContext:
+        """The statement as if it cited everything that the statements before it cite."""
+        cited = self._before(statement)
+        whole = replace(
+            statement,
+            citations=tuple(dict.fromkeys(one for other in cited for one in other.citations)),
+            datasets=tuple(dict.fromkeys(one for other in cited for one in other.datasets)),
+            queries=tuple(dict.fromkeys(one for other in cited for one in other.queries)),
+        )
+        return self._context(whole, _support(whole, self.shown, self.uncited))
+
     def _inherited(self, statement: Statement) -> Statement:
         """The statement as if it cited what the last one before it with a citation cites."""
         cited = next((one for one in reversed(self._before(statement)) if one.has_citations), None)
@@ -214,6 +233,7 @@ class AnswerVerifier:
             indexes={name: shown.values for name, shown in used.items()},
             totals={name: shown.exact_total for name, shown in used.items() if shown.exact_total is not None},
             cited_datasets=statement.datasets,
+            records_read=tuple(shown.records_read for shown in used.values()),
             is_item=statement.kind in ("item", "row"),
         )
 
@@ -227,18 +247,26 @@ class AnswerVerifier:
             add_query_rows(pool, query, given=self.uncited)
             if any(pool.has(figure) for figure in figures):
                 yield ref, replace(statement, queries=(ref,))
+        yield from self._possible_records(statement, figures)
+
+    def _possible_records(self, statement: Statement, figures: Sequence[Figure]) -> Iterator[tuple[str, Statement]]:
+        """Shown records that have all figures: one of them, or of a few records each some."""
         for name, shown in self.shown.datasets.items():
             for row in sorted(shown.rows)[:_MAX_SEARCHED_RECORDS]:
                 citation = Citation(name, row)
                 if all(self._support_of((citation,)).in_records.has(figure) for figure in figures):
                     yield f"{name}#{row}", replace(statement, citations=(citation,))
+            if len(shown.rows) <= _MAX_FEW_RECORDS:
+                cited = tuple(Citation(name, row) for row in sorted(shown.rows))
+                if all(self._support_of(cited).in_records.has(figure) for figure in figures):
+                    yield ", ".join(f"{name}#{one.row}" for one in cited), replace(statement, citations=cited)
 
     def _verify_absence(self, statement: Statement, support: Support) -> Evidence | None:
         """The evidence of a statement that says that there is nothing, if what it cites shows that."""
         context = self._context(statement, support)
         if not claims_absence(statement.text, context.figures):
             return None
-        if shows_absence(context):
+        if shows_absence(context) and not is_refuted(context):
             return Evidence(
                 statement=statement.text,
                 kind=EvidenceKind.ABSENCE,
@@ -261,9 +289,10 @@ class AnswerVerifier:
         figures = figures_in(statement.text)
         inherited = self._inherited(statement)
         context = self._context(inherited, _support(inherited, self.shown, self.uncited))
+        together = self._context_before(statement)
         before = " ; ".join(one.text for one in self._before(statement))
         unknown = self._unknown(figures, statement.text)
-        unknown = tuple(figure for figure in unknown if not is_calculated(figure, context, before=before))
+        unknown = tuple(figure for figure in unknown if not is_calculated(figure, together, before=before))
         if unknown:
             return self._inference(statement, unknown)
         if claims_absence(statement.text, figures):
@@ -308,6 +337,9 @@ class AnswerVerifier:
         has_cited_figure = len(unsupported_figures(figures, statement.text, (support.in_records,))) < len(figures)
         if not has_cited_figure and self.similar_records.has_better(statement.text, statement.citations):
             return _failed(entry, Fault.CONTRADICTED, "another record matches this statement better than the cited one")
+        is_partial = any(not self.shown.datasets[one.dataset].is_whole for one in statement.citations)
+        if is_partial and claims_extreme(statement.text) and not _STATES_LOWER_BOUND.search(statement.text):
+            return _failed(entry, Fault.CONTRADICTED, "claims an extreme of all records: the data is incomplete")
         return entry.model_copy(update={"verified": True})
 
     def _verify_queries(self, statement: Statement, support: Support) -> Evidence:
@@ -332,7 +364,9 @@ class AnswerVerifier:
             note = f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"
             unproven = tuple(figure.text for figure in self._unknown(unsupported, statement.text))
             return _failed(entry, Fault.UNSUPPORTED, note).model_copy(update={"unproven": unproven})
-        if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.uncited)):
+        pools = (support.in_rows, support.in_records, support.filters, self.uncited)
+        wrong = _wrong_quote(statement.text, pools)
+        if wrong and not self._is_selected_value(wrong, support):
             return _failed(entry, Fault.UNSUPPORTED, f"the quote “{wrong}” {_NOT_IN_CITED_DATA}")
         other_pools = (support.in_records, support.filters, self.uncited)
         only_in_rows = unsupported_figures(figures_in(statement.text), statement.text, other_pools)
@@ -345,18 +379,26 @@ class AnswerVerifier:
             return _failed(entry, Fault.CONTRADICTED, "presents a lower bound as exact: the data is incomplete")
         return entry.model_copy(update={"verified": True})
 
+    def _is_selected_value(self, quote: str, support: Support) -> bool:
+        """Whether a quote is a value of the data that the conditions of a cited query select by a part of it."""
+        text = normalize_text(quote)
+        selected = any(known.strip("% ") and known.strip("% ") in text for known in support.filters.texts)
+        names = [name for query in support.queries for name in query.datasets if name in self.shown.datasets]
+        return selected and any(self.shown.datasets[name].values.has_value(quote) for name in names)
+
     def _states_lower_bound(self, statement: Statement, support: Support) -> bool:
         """Whether the statement, or one next to it, says that the data is incomplete, or how much of it was read."""
-        near = " ; ".join(one.text for one in (*self._before(statement), statement))
+        near = figures_in(" ; ".join(one.text for one in (*self._before(statement), statement)))
         read = [
-            self.shown.datasets[name].records_read
+            (shown.records_read, shown.exact_total)
             for query in support.queries
             for name in query.datasets
-            if name in self.shown.datasets
+            if (shown := self.shown.datasets.get(name)) is not None
         ]
-        return _STATES_LOWER_BOUND.search(statement.text) is not None or any(
-            _states_number(number, figures_in(near)) for number in read
+        is_told = any(
+            total is not None and _states_number(number, near) and _states_number(total, near) for number, total in read
         )
+        return is_told or _STATES_LOWER_BOUND.search(statement.text) is not None
 
     def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
         """Verify a statement that cites totals of datasets. Without a figure there is nothing to verify."""
@@ -380,21 +422,48 @@ class AnswerVerifier:
 
     def _unsupported(self, statement: Statement, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
         """Figures that are not in the pools, need a citation, and do not count the cited records."""
-        found = unsupported_figures(figures_in(statement.text), statement.text, (*pools, self.uncited))
-        n_cited = len(statement.citations)
-        found = tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
+        figures = figures_in(statement.text)
+        found = unsupported_figures(figures, statement.text, (*pools, self.uncited))
+        support = _support(statement, self.shown, self.uncited)
+        counts = self._counts(statement, support)
+        # A small number is in many texts: in words it must be a number of the data, or count something.
+        found += tuple(
+            one
+            for one in figures
+            if one not in found and _is_small_word(one) and not has_time_unit(_text_after(one, statement.text))
+        )
+        found = tuple(one for one in found if not any(_states_number(count, (one,)) for count in counts))
         if not found:
             return ()
-        context = self._context(statement, _support(statement, self.shown, self.uncited))
+        context = self._context(statement, support)
         before = " ; ".join(one.text for one in self._before(statement))
-        found = _without_small_words(found, context.figures)
+        found = _without_factors(found, statement.text)
         return tuple(figure for figure in found if not is_calculated(figure, context, before=before))
+
+    def _counts(self, statement: Statement, support: Support) -> frozenset[int]:
+        """Whole numbers that the statement may give in words: of rows, of cited records, and the numbers in them."""
+        cells = [cell for query in support.queries for row in data_numbers(query, self.uncited) for cell in row]
+        cells += [value for cited in support.records for _, value in leaves(cited.record or {})]
+        numbers = {cell for cell in cells if isinstance(cell, int) and not isinstance(cell, bool)}
+        totals = [self.shown.datasets[one].exact_total for one in self._datasets(statement, support)]
+        n_cited = range(2, len(statement.citations) + 1)
+        words = {word for cell in cells if isinstance(cell, str) for word in number_words_in(cell)}
+        asked = number_words_in(self.conditions.question)
+        read = [self.shown.datasets[one].records_read for one in self._datasets(statement, support)]
+        rows = (query.n_rows for query in support.queries)
+        return frozenset(
+            (*numbers, *words, *n_cited, *asked, *rows, *read, *(total for total in totals if total is not None))
+        )
+
+    def _datasets(self, statement: Statement, support: Support) -> list[str]:
+        names = (*statement.datasets, *(name for query in support.queries for name in query.datasets))
+        return [name for name in dict.fromkeys(names) if name in self.shown.datasets]
 
     def _unknown(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
         """Figures that are not in any evidence, and do not count the statements of the answer."""
         found = unsupported_figures(figures, text, (self.uncited, *self.all_evidence, self.query_rows))
         counts = {self.n_statements} if self.n_statements <= _MAX_COUNTED_STATEMENTS else set()
-        found = _without_small_words(found, figures_in(text))
+        found = _without_factors(found, text)
         return tuple(figure for figure in found if not any(_states_number(count, (figure,)) for count in counts))
 
     def _inference(
@@ -440,11 +509,31 @@ def _uses_query_rows(text: str, support: Support) -> bool:
     return mentions_any(text, support.names) or states_absence(text, support.queries)
 
 
-def _without_small_words(found: Sequence[Figure], figures: Sequence[Figure]) -> tuple[Figure, ...]:
-    """Drop small numbers in words beside other figures: "two of the three", "one in five" are seldom in the data."""
-    if len(figures) < 2:
-        return tuple(found)
-    return tuple(one for one in found if not (one.is_word and one.number and one.number.readings[0].low <= _SMALL))
+def _without_factors(found: Sequence[Figure], text: str) -> tuple[Figure, ...]:
+    """Drop small numbers in words that count nothing: "one in five", "two of three", "three times"."""
+    return tuple(one for one in found if not (_is_small_word(one) and _is_factor(one, text)))
+
+
+def _text_after(figure: Figure, text: str) -> str:
+    return text[figure.start + len(figure.text) :][:_UNIT_CHARS]
+
+
+def _is_small_word(figure: Figure) -> bool:
+    return figure.is_word and figure.number is not None and figure.number.readings[0].low <= _SMALL
+
+
+def _is_factor(figure: Figure, text: str) -> bool:
+    """Whether a small number multiplies, or is part of a ratio of two small numbers."""
+    after = text[figure.start + len(figure.text) :]
+    before = text[: figure.start]
+    others = [one for one in figures_in(text) if _is_small_word(one) and one is not figure]
+    is_part = (match := _PART_OF.match(after)) is not None and any(
+        one.start == figure.start + len(figure.text) + match.end() for one in others
+    )
+    is_whole = (match := _PART_OF_END.search(before)) is not None and any(
+        one.start + len(one.text) == match.start() for one in others
+    )
+    return _FACTOR.match(after) is not None or is_part or is_whole
 
 
 def _states_number(number: int, figures: Sequence[Figure]) -> bool:

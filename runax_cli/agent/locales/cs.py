@@ -59,10 +59,10 @@ CS = Locale(
         scale_abbreviations=r"mil\b\.?|mio\b",
         percent=r"procent\w*|p\.\s?b\.",
         about=r"cca\.?|asi|zhruba|přibližně|kolem|okolo",
-        over=r"přes|více než|víc než|nad|alespoň|nejméně|minimálně|přinejmenším",
-        under=r"téměř|skoro|méně než|pod|do|nejvýše|maximálně",
+        over=r"dobrých|přes|více než|víc než|nad|alespoň|nejméně|minimálně|přinejmenším",
+        under=r"necel\w+|bezmála|téměř|skoro|méně než|pod|do|nejvýše|maximálně",
         lower_bound=(
-            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|z prvních|prvních|neúpln\w+|zatím|z načtených"
+            r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|prvn\w+|neúpln\w+|zatím|z načtených"
             r"|z přečtených"
         ),
     ),
@@ -83,7 +83,7 @@ CS = Locale(
         ),
         range_word=r"až|a",
         before_year=r"roku",
-        time_units={"hod": "hour", "minut": "minute", "dn": "day", "den": "day", "sek": "second"},
+        time_units={"týd": "week", "hod": "hour", "minut": "minute", "dn": "day", "den": "day", "sek": "second"},
     ),
     statement=StatementWords(
         list_conjunction=r"a",
@@ -101,7 +101,7 @@ CS = Locale(
     ),
     claim=ClaimWords(
         highest=(
-            r"nejvíce?|nejvyšší\w*|největší\w*|nejdelší\w*|nejdražší\w*|nejčastěji|nejčastější\w*|maxim\w+"
+            r"v čele|nejvíce?|nejvyšší\w*|největší\w*|nejdelší\w*|nejdražší\w*|nejčastěji|nejčastější\w*|maxim\w+"
             r"|nejtěžší\w*"
         ),
         lowest=r"nejméně|nejmíň|nejnižší\w*|nejmenší\w*|nejkratší\w*|nejlevnější\w*|minim[aáu]\w+|nejlehčí\w*",
@@ -137,6 +137,9 @@ CS = Locale(
             "každý čtvrtý": (1, 4),
             "každá čtvrtá": (1, 4),
         },
+        part_of=r"ze?",
+        times=r"krát|násobn\w+|násobek|násobku",
+        multiples={"dvakrát": 2, "dvojnásob": 2, "třikrát": 3, "trojnásob": 3, "čtyřikrát": 4, "čtyřnásob": 4},
         majority=r"více než polovin\w+|víc než polovin\w+|přes polovinu|nadpoloviční\w*|většin\w+",
         minority=r"méně než polovin\w+|menšin\w+|necelá polovina|necelou polovinu",
         absence=r"žádn\w+|nikdo|nikdy|nic|ani jed\w+|nejsou|nebyl\w*|není",

@@ -67,7 +67,7 @@ DE = Locale(
         scale_abbreviations=r"Mio\b\.?|Mrd\b\.?",
         percent=r"[Pp]rozent\w*",
         about=r"etwa|ungefähr|rund|circa|ca\.?|zirka",
-        over=r"über|mehr als|mindestens|wenigstens",
+        over=r"gut|reichlich|über|mehr als|mindestens|wenigstens",
         under=r"fast|knapp|beinahe|unter|weniger als|höchstens|bis zu",
         lower_bound=(
             r"mindestens|wenigstens|mehr als|untergrenze|oder mehr|ersten|unvollständig\w*|nicht alle|teilweise|bisher"
@@ -91,7 +91,14 @@ DE = Locale(
         ),
         range_word=r"bis|und",
         before_year=r"des jahres",
-        time_units={"stunde": "hour", "std": "hour", "minute": "minute", "tag": "day", "sek": "second"},
+        time_units={
+            "woche": "week",
+            "stunde": "hour",
+            "std": "hour",
+            "minute": "minute",
+            "tag": "day",
+            "sek": "second",
+        },
     ),
     statement=StatementWords(
         list_conjunction=r"und",
@@ -108,7 +115,7 @@ DE = Locale(
         incomplete="Dieser Teil ist unvollständig",
     ),
     claim=ClaimWords(
-        highest=r"höchste\w*|meiste\w*|größte\w*|längste\w*|teuerste\w*|häufigste\w*|maximum|maximale\w*|schwerste\w*",
+        highest=r"an der spitze|höchste\w*|meiste\w*|größte\w*|längste\w*|teuerste\w*|häufigste\w*|maxim(?:um|ale\w*)",
         lowest=(
             r"niedrigste\w*|geringste\w*|wenigste\w*|kleinste\w*|kürzeste\w*|billigste\w*|günstigste\w*|minimum"
             r"|minimale\w*"
@@ -138,6 +145,9 @@ DE = Locale(
             "jede fünfte": (1, 5),
             "jeder fünfte": (1, 5),
         },
+        part_of=r"von(?: den)?|aus",
+        times=r"mal|fach\w*",
+        multiples={"doppelt": 2, "zweimal": 2, "dreimal": 3, "dreifach": 3, "viermal": 4, "vierfach": 4, "fünfmal": 5},
         majority=r"mehr als die hälfte|über die hälfte|mehr als der hälfte|(?:die|eine|der) mehrheit|mehrheitlich",
         minority=r"weniger als die hälfte|weniger als der hälfte|(?:die|eine) minderheit|nicht einmal die hälfte",
         absence=r"keine?[rsnm]?|niemand|nichts|nie",

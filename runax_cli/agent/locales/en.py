@@ -69,10 +69,11 @@ EN = Locale(
         scale_abbreviations=r"bn\b",
         percent=r"percent\w*|per cent",
         about=r"about|around|approximately|approx\.?|roughly|circa|some|ca\.?",
-        over=r"over|more than|above|at least|no fewer than|no less than|exceeds",
-        under=r"almost|nearly|close to|under|less than|fewer than|below|up to|at most",
+        over=r"a good|just over|well over|over|more than|above|at least|no fewer than|no less than|exceeds",
+        under=r"just under|well under|almost|nearly|close to|under|less than|fewer than|below|up to|at most",
         lower_bound=(
-            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|the first|incomplete|not all|partial\w*"
+            r"at least|no fewer than|no less than|more than|minimum|lower bound|or more|the first|incomplete|not all"
+            r"|partial\w*"
             r"|so far|of those (?:read|fetched)|that (?:were|was|could be) (?:read|fetched)"
         ),
     ),
@@ -97,6 +98,7 @@ EN = Locale(
         before_year=r"of",
         after_day=r"of",
         time_units={
+            "week": "week",
             "hour": "hour",
             "hr": "hour",
             "h ": "hour",
@@ -122,8 +124,8 @@ EN = Locale(
         incomplete="This part is incomplete",
     ),
     claim=ClaimWords(
-        highest=r"highest|most|largest|biggest|greatest|longest|maximum|top|heaviest|costliest|most expensive",
-        lowest=r"lowest|least|fewest|smallest|shortest|minimum|lightest|cheapest|least expensive",
+        highest=r"highest|commonest|most|largest|biggest|greatest|longest|maximum|top|heaviest|costliest",
+        lowest=r"lowest|rarest|least|fewest|smallest|shortest|minimum|lightest|cheapest|least expensive",
         not_superlative=r"at (?:least|most)|most of|most recent(?:ly)?|almost|most likely",
         ordinal=r"second|third|fourth|fifth|next|follow\w*|other|after|behind|runner-up|then",
         latest=r"latest|newest|most recent(?:ly)?",
@@ -150,6 +152,9 @@ EN = Locale(
             "one in five": (1, 5),
             "one in ten": (1, 10),
         },
+        part_of=r"(?:out )?of(?: the)?|in",
+        times=r"times|fold",
+        multiples={"twice": 2, "double": 2, "triple": 3, "quadruple": 4},
         majority=r"more than half|over half|(?:the|a) majority",
         minority=r"less than half|fewer than half|under half|(?:the|a) minority",
         absence=r"none|nobody|no one|there (?:are|were|is|was) no|(?:has|have|had) no|did not find any|not a single|no",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-TimeUnit: TypeAlias = Literal["day", "hour", "minute", "second"]
+TimeUnit: TypeAlias = Literal["week", "day", "hour", "minute", "second"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +144,12 @@ class ClaimWords:
     """Superlatives for the first point in time: earliest, oldest."""
     fractions: Mapping[str, tuple[int, int]]
     """Phrases for fractions with numerator and denominator: two thirds (2, 3)."""
+    part_of: str
+    """What joins a part and its whole: two of three."""
+    times: str
+    """What follows a number that multiplies: times, fold."""
+    multiples: Mapping[str, int]
+    """Words for multiples with their factor: twice 2."""
     majority: str
     """Phrases for more than half."""
     minority: str

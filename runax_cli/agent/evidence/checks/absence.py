@@ -32,12 +32,23 @@ def is_refuted(context: StatementContext) -> str:
     if len(context.queries) != 1:
         return ""
     (query,) = context.queries
+    if wrong := _unmatched_condition(context, query):
+        return wrong
     cells = [cell for row in query.rows for cell in row if not isinstance(cell, bool)]
     is_one_count = query.n_rows == 1 and bool(cells) and all(isinstance(cell, int) and cell > 0 for cell in cells)
-    is_listing = query.n_rows > 0 and "row" in {name.casefold() for name in query.columns} and not _names_rows(context)
-    if not (is_one_count or is_listing):
+    if not is_one_count and (found_nothing(query) or _names_rows(context)):
         return ""
     return f"says that there is nothing, but {query.id} has found {cells[0] if is_one_count else query.n_rows}"
+
+
+def _unmatched_condition(context: StatementContext, query: SqlEvidence) -> str:
+    """A condition that can match nothing because its value is spelled in another case in the data."""
+    for condition in query.shape.conditions if query.shape is not None else ():
+        for value in condition.values if condition.operator == "=" else ():
+            spelled = [one for index in context.own_indexes if (one := index.spelling(condition.column, value))]
+            if spelled and value not in spelled:
+                return f"{query.id} compares {condition.column} with '{value}', which is spelled '{spelled[0]}'"
+    return ""
 
 
 def _names_rows(context: StatementContext) -> bool:

@@ -7,12 +7,12 @@ any result.
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, islice
+from itertools import combinations
 
-from runax_cli.agent.evidence.checks.context import StatementContext, column_values
+from runax_cli.agent.evidence.checks.context import StatementContext
 from runax_cli.agent.evidence.checks.pairs import as_decimal
 from runax_cli.agent.evidence.figures import Figure, figures_in
-from runax_cli.agent.evidence.support import name_positions
+from runax_cli.agent.evidence.support import data_numbers, name_positions, row_names
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import any_of
 
@@ -38,11 +38,12 @@ def is_calculated(figure: Figure, context: StatementContext, *, before: str = ""
     has_word = _CALCULATED.search(context.text) is not None
     candidates: list[Decimal] = []
     if has_word or len(_significant(figure)) > 1:
-        candidates += _pair_results(stated, stated, is_percent=figure.number.is_percent)
+        whole = [*stated, *_totals(context)]
+        candidates += _pair_results(stated, whole, is_percent=figure.number.is_percent)
         if len(cited) <= MAX_OPERANDS:
             others = cited if len(cited) <= _MAX_FREE_OPERANDS else stated
             candidates += _pair_results(cited, others, is_percent=figure.number.is_percent)
-        candidates += [sum(stated, Decimal(0)), *_column_results(context)]
+        candidates += [sum(stated, Decimal(0)), *_column_results(context), *_record_sums(context)]
     if len(_significant(figure)) >= _RARE_DIGITS:
         candidates += _column_differences(context)
     return any(reading.low <= abs(value) <= reading.high for value in candidates for reading in figure.number.readings)
@@ -54,20 +55,22 @@ def _significant(figure: Figure) -> str:
 
 
 def _cited_values(context: StatementContext) -> Iterator[Decimal]:
-    """The numbers of the cited rows and records, totals of datasets, and numbers of rows."""
+    """The numbers of the cited rows and records that are from data."""
     found: dict[Decimal, None] = {}
     for query in context.queries:
-        for at in range(len(query.columns)):
-            found.update(
-                (number, None) for value in column_values(query, at) if (number := as_decimal(value)) is not None
-            )
-        found[Decimal(query.n_rows)] = None
+        rows = data_numbers(query, context.given)
+        found.update((number, None) for row in rows for cell in row if (number := as_decimal(cell)) is not None)
     for cited in context.support.records:
         for _, value in leaves(cited.record or {}):
             if (number := as_decimal(value)) is not None:
                 found[number] = None
-    found.update((Decimal(total), None) for total in context.totals.values())
     yield from found
+
+
+def _totals(context: StatementContext) -> list[Decimal]:
+    """Totals of datasets and numbers of rows: they are combined with values that the statement gives."""
+    rows = (query.n_rows for query in context.queries)
+    return [Decimal(total) for total in (*context.totals.values(), *context.records_read, *rows)]
 
 
 def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: Figure, before: str) -> list[Decimal]:
@@ -78,8 +81,8 @@ def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: 
     named = [
         number
         for query in context.queries
-        for row in query.rows[:_MAX_ROWS]
-        if any(True for _ in name_positions(context.text, [cell for cell in row if isinstance(cell, str)]))
+        for row, names in zip(data_numbers(query, context.given)[:_MAX_ROWS], row_names(query), strict=False)
+        if any(name_positions(context.text, names))
         for cell in row
         if (number := as_decimal(cell)) is not None
     ]
@@ -105,9 +108,19 @@ def _column_differences(context: StatementContext) -> Iterator[Decimal]:
     """Differences between rows of the same column."""
     for query in context.queries:
         for at in range(len(query.columns)):
-            cells = islice(column_values(query, at), _MAX_DIFFERENCE_ROWS)
+            cells = (row[at] for row in data_numbers(query, context.given)[:_MAX_DIFFERENCE_ROWS])
             numbers = [number for value in cells if (number := as_decimal(value)) is not None]
             yield from (one - other for one, other in combinations(numbers, 2))
+
+
+def _record_sums(context: StatementContext) -> Iterator[Decimal]:
+    """Sums of each numeric column over the cited records."""
+    sums: dict[str, Decimal] = {}
+    for cited in context.support.records:
+        for column, value in leaves(cited.record or {}):
+            if (number := as_decimal(value)) is not None:
+                sums[column] = sums.get(column, Decimal(0)) + number
+    yield from sums.values()
 
 
 def _column_results(context: StatementContext) -> Iterator[Decimal]:
@@ -116,7 +129,8 @@ def _column_results(context: StatementContext) -> Iterator[Decimal]:
         if query.n_rows != len(query.rows) or query.n_rows < 2:
             continue
         for at in range(len(query.columns)):
-            numbers = [number for value in column_values(query, at) if (number := as_decimal(value)) is not None]
+            cells = (row[at] for row in data_numbers(query, context.given))
+            numbers = [number for value in cells if (number := as_decimal(value)) is not None]
             if len(numbers) == query.n_rows:
                 total = sum(numbers, Decimal(0))
                 yield from (total, total / len(numbers))

@@ -12,7 +12,7 @@ from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.dates import dates_in
 from runax_cli.agent.evidence.figures import EvidencePool, figures_in, normalize_text, words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex
-from runax_cli.agent.locales import any_of
+from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.core.results import Fault
 from runax_cli.executor.sql.query_shape import Condition, QueryShape
 
@@ -21,8 +21,17 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _LOOK_BEHIND = 24
+_MIN_MONTH_CHARS = 3
 _YEAR = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w,-]|\.\d)")
 _MAX_WORDS_BETWEEN = 1
+_MONTHS = {
+    name: number
+    for locale in LOCALES
+    for number, names in enumerate(locale.date.months, 1)
+    for name in names.split()
+    if len(name) >= _MIN_MONTH_CHARS
+}
+_MONTH = re.compile(rf"(?<=\s)(?:{'|'.join(sorted({*_MONTHS, *map(str.capitalize, _MONTHS)} - {'march', 'may'}))})\b")
 _EQUALITY = ("=", "in")
 
 
@@ -59,7 +68,7 @@ def _missing_value(asked: QuestionConditions, context: StatementContext) -> str:
                 return (
                     f"the question asks for '{mention.value}', but the SQL selects {other.column} '{other.values[0]}'"
                 )
-            if not _is_ambiguous(mention, index):
+            if not _is_ambiguous(mention, index) and not _is_implied(mention, index, asked):
                 return f"the question asks for '{mention.value}', which no cited SQL and no argument selects"
     return ""
 
@@ -94,6 +103,12 @@ def _is_ambiguous(mention: Mention, index: ValueIndex) -> bool:
     words = words_of(mention.value)
     is_column = any(word in column for word in words for column in index.columns)
     return is_column or not any(index.is_category(column) or " " in mention.value for column in mention.columns)
+
+
+def _is_implied(mention: Mention, index: ValueIndex, asked: QuestionConditions) -> bool:
+    """Whether a common word may be implied by a column that lacks values: only sold lots have a price."""
+    is_common = " " not in mention.value and mention.value.islower()
+    return is_common and any(shape.used_columns & index.nullable for shape in asked.shapes)
 
 
 def _missing_flag(asked: QuestionConditions, context: StatementContext) -> str:
@@ -131,6 +146,8 @@ def _calendar_parts(text: str) -> Iterator[tuple[str, int, bool]]:
             yield from ((shown, part, at == 0) for at, part in enumerate((day.year, day.month)) if part is not None)
     for match in _YEAR.finditer(text):
         yield match[0], int(match[0]), True
+    for match in _MONTH.finditer(text):
+        yield match[0], _MONTHS[match[0].casefold()], False
 
 
 def _missing_limit(asked: QuestionConditions, context: StatementContext) -> str:

@@ -27,7 +27,8 @@ class StatementContext:
 
     `given` has the values that need no citation: the question, arguments of calls, totals. `answer_rows` are the rows
     of all queries that the answer cites. `indexes` and `totals` (exact numbers of records) are by dataset;
-    `cited_datasets` are cited for their totals; `is_item`: it is a list item or a table row.
+    `cited_datasets` are cited for their totals; `is_item`: it is a list item or a table row;
+    `records_read` are the numbers of records that were fetched.
     """
 
     text: str
@@ -39,6 +40,7 @@ class StatementContext:
     totals: Mapping[str, int] = field(default_factory=dict)
     cited_datasets: tuple[str, ...] = ()
     is_item: bool = False
+    records_read: tuple[int, ...] = ()
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
-from runax_cli.agent.evidence.figures import words_of
+from runax_cli.agent.evidence.figures import normalize_text, words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex, leaves
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Fault
@@ -14,10 +15,12 @@ _CONTRAST = re.compile(
     re.IGNORECASE,
 )
 _CONTRAST_CHARS = 30
+_MIN_VALUE_CHARS = 2
 _UNIT_BEFORE = re.compile(r"\d[\s\u00a0]*$")
 _TOKEN = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
 _IDENTIFIER = re.compile(
     r"(?=[\w-]*[A-Z])(?=(?:[\w-]*\d){3})[A-Z0-9][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*|[A-Z][a-z]+[A-Z]\w{2,}"
+    r"|[A-Z]{2,}-[A-Z0-9]{2,}"
 )
 _CONNECTORS = frozenset("of the de van von und and a der".split())
 
@@ -71,6 +74,32 @@ def _starts_sentence(text: str, at: int) -> bool:
     return not before or before[-1] in ".!?:;|\u2013\u2014"
 
 
+def check_named_columns(context: StatementContext) -> Problem | None:
+    """A value right after the name of a column, where the cited record or row has another value in that column."""
+    for fields in _cited_fields(context):
+        for column, own in fields.items():
+            word = column.replace("_", " ")
+            for other, value in fields.items():
+                is_other = other != column and isinstance(value, str) and isinstance(own, str) and value != own
+                if is_other and len(value) > _MIN_VALUE_CHARS and _follows(context.text, word, value):
+                    note = f"'{value}' is '{other}' and not '{column}', which is '{own}'"
+                    return Problem(Fault.CONTRADICTED, note)
+    return None
+
+
+def _cited_fields(context: StatementContext) -> Iterator[dict[str, Any]]:
+    records = [cited.record for cited in context.support.records if cited.record is not None]
+    if len(records) == 1:
+        yield {str(name).casefold(): value for name, value in records[0].items()}
+    for query in context.queries:
+        if query.n_rows == 1 and query.rows:
+            yield dict(zip(map(str.casefold, query.columns), query.rows[0], strict=True))
+
+
+def _follows(text: str, word: str, value: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\W+{re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
+
+
 def _is_known(word: str, context: StatementContext) -> bool:
     return any(pool.has_words(word) for pool in context.pools) or any(
         word in column for index in context.own_indexes for column in index.columns
@@ -78,7 +107,10 @@ def _is_known(word: str, context: StatementContext) -> bool:
 
 
 def _is_supported(mention: Mention, context: StatementContext) -> bool:
-    return any(pool.has_words(mention.value) for pool in context.pools)
+    if any(pool.has_words(mention.value) for pool in context.pools):
+        return True
+    shown = normalize_text(mention.value)
+    return any((part := known.strip("% ")) and part in shown for known in context.support.filters.texts)
 
 
 def _is_unit(mention: Mention, context: StatementContext) -> bool:

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
-from runax_cli.agent.evidence.support import name_positions
+from runax_cli.agent.evidence.support import name_positions, row_names
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
@@ -25,22 +26,38 @@ _PATTERNS: tuple[tuple[End, bool, re.Pattern[str]], ...] = (
 _NOT_SUPERLATIVE = re.compile(rf"\b{any_of(lambda locale: locale.claim.not_superlative)}\b", re.IGNORECASE)
 _HIGH = frozenset({"max", "arg_max", "max_by"})
 _LOW = frozenset({"min", "arg_min", "min_by"})
+_CLAUSE_END = re.compile(r"[,;:](?!\d)\s|\s[\u2013\u2014-]\s")
 _MAX_ROWS = 200
 _MIN_COMPARED_ROWS = 3
 _ORDINAL_WORD = re.compile(rf"\b{any_of(lambda locale: locale.claim.ordinal)}\b", re.IGNORECASE)
 
 
 def check_ordering(context: StatementContext) -> Problem | None:
-    """A superlative against min(), max(), the order of the rows, or the extremes of all rows."""
-    own = _claims(context.text)
-    claimed = own or (_claims(context.question) if len(context.queries) == 1 else frozenset())
-    if len(claimed) != 1 or len(context.queries) != 1 or _ORDINAL_WORD.search(context.text):
+    """A superlative against min(), max(), the order of the rows, or the extremes of all rows, clause by clause."""
+    if len(context.queries) != 1:
+        return None
+    (query,) = context.queries
+    if not _claims(context.text):
+        return _checked(context, query, _claims(context.question), is_own=False)
+    clauses = (replace(context, text=text) for text in _CLAUSE_END.split(context.text))
+    return next((found for one in clauses if (found := _checked(one, query, _claims(one.text), is_own=True))), None)
+
+
+def _checked(
+    context: StatementContext, query: SqlEvidence, claimed: frozenset[tuple[End, bool]], *, is_own: bool
+) -> Problem | None:
+    """Compare a clause with its claim; `is_own`: the words are its own and not those of the question."""
+    if len(claimed) != 1 or _ORDINAL_WORD.search(context.text):
         return None
     ((end, is_time),) = claimed
-    (query,) = context.queries
     found = _by_aggregate(query, end) or _by_order(context, query, end, is_time=is_time)
-    found = found or (_by_rows(context, query, end) if own else "")
+    found = found or (_by_rows(context, query, end) if is_own else "")
     return Problem(Fault.CONTRADICTED, found) if found else None
+
+
+def claims_extreme(text: str) -> bool:
+    """Whether a text has a superlative."""
+    return bool(_claims(text))
 
 
 def _claims(text: str) -> frozenset[tuple[End, bool]]:
@@ -72,7 +89,7 @@ def _by_order(context: StatementContext, query: SqlEvidence, end: End, *, is_tim
         return ""
     direction: End = "high" if shape.order[0].is_descending else "low"
     named = _named_rows(context, query)
-    if direction != end and (query.n_rows <= 1 or named == [0]):
+    if direction != end and (query.n_rows <= 1 or len(named) == 1):
         order = "descending" if shape.order[0].is_descending else "ascending"
         return f"claims {_word(end)}, but {query.id} is in {order} order"
     is_tied = len(named) == 1 and bool(values) and len(values) > named[0] and values[named[0]] == values[0]
@@ -83,12 +100,12 @@ def _by_order(context: StatementContext, query: SqlEvidence, end: End, *, is_tim
 
 def _named_rows(context: StatementContext, query: SqlEvidence) -> list[int]:
     """The positions of the rows whose own texts the statement names."""
-    rows = query.rows[:_MAX_ROWS]
-    counts = Counter(name for row in rows for name in set(_texts(row)))
+    by_row = row_names(query)[:_MAX_ROWS]
+    counts = Counter(name for names in by_row for name in set(names))
     return [
         at
-        for at, row in enumerate(rows)
-        if any(True for _ in name_positions(context.text, [name for name in _texts(row) if counts[name] == 1]))
+        for at, names in enumerate(by_row)
+        if any(name_positions(context.text, [name for name in names if counts[name] == 1]))
     ]
 
 
@@ -103,7 +120,7 @@ def _by_rows(context: StatementContext, query: SqlEvidence, end: End) -> str:
     is_cut = query.shape is not None and query.shape.limit is not None and query.n_rows >= query.shape.limit
     if query.n_rows != len(query.rows) or query.n_rows < _MIN_COMPARED_ROWS or is_cut:
         return ""
-    stated: list[str] = []
+    stated: dict[str, list[str]] = {}
     for at, name in enumerate(query.columns):
         values = [value for value in column_values(query, at) if _kind(value) == "number"]
         if len(values) < query.n_rows - 1 or min(values) == max(values) or _is_label(query, at):
@@ -111,10 +128,14 @@ def _by_rows(context: StatementContext, query: SqlEvidence, end: End) -> str:
         extreme = max(values) if end == "high" else min(values)
         if _states(extreme, context):
             return ""
-        stated += [f"{value} in '{name}'" for value in dict.fromkeys(values) if _states(value, context)]
-    if len(stated) != 1:
-        return _names_another_row(context, query, end) if not stated else ""
-    return f"claims {_word(end)}, but {stated[0]} of {query.id} is not"
+        if given := [f"{value} in '{name}'" for value in dict.fromkeys(values) if _states(value, context)]:
+            stated[name.casefold()] = given
+    ordered = query.shape.order[0].columns if query.shape is not None and query.shape.order else ()
+    everywhere = [one for values in stated.values() for one in values]
+    given = next((stated[name] for name in ordered if name in stated), everywhere)
+    if len(given) != 1:
+        return _names_another_row(context, query, end) if not given else ""
+    return f"claims {_word(end)}, but {given[0]} of {query.id} is not"
 
 
 def _names_another_row(context: StatementContext, query: SqlEvidence, end: End) -> str:
@@ -147,10 +168,6 @@ def _states(value: Any, context: StatementContext) -> bool:
         if figure.number is not None
         for reading in figure.number.readings
     )
-
-
-def _texts(row: Sequence[Any]) -> list[str]:
-    return [cell for cell in row if isinstance(cell, str) and cell]
 
 
 def _kind(value: Any) -> str:

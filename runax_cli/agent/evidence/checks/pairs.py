@@ -6,7 +6,7 @@ from typing import Any
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.figures import EvidencePool, Figure
-from runax_cli.agent.evidence.support import name_positions
+from runax_cli.agent.evidence.support import name_positions, row_names
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
 
@@ -33,15 +33,14 @@ def check_pairs(context: StatementContext) -> Problem | None:
 
 
 def _rows_by_name(query: SqlEvidence) -> Mapping[str, Row]:
-    """The rows of a result by their texts, without texts that several rows have."""
+    """The rows of a result by their names, without names that several rows have."""
     found: dict[str, Row] = {}
     repeated: set[str] = set()
-    for row in query.rows[:_MAX_ROWS]:
-        for cell in row:
-            if isinstance(cell, str) and 0 < len(cell) <= _MAX_NAME_CHARS and any(map(str.isalpha, cell)):
-                if cell in found and found[cell] != row:
-                    repeated.add(cell)
-                found[cell] = row
+    for row, names in zip(query.rows[:_MAX_ROWS], row_names(query), strict=False):
+        for name in names:
+            if name in found and found[name] != row:
+                repeated.add(name)
+            found[name] = row
     return {name: row for name, row in found.items() if name not in repeated}
 
 

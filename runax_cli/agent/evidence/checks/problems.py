@@ -5,23 +5,25 @@ from collections.abc import Callable, Sequence
 from runax_cli.agent.evidence.checks.conditions import QuestionConditions, check_columns, check_conditions
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.checks.counting import check_counted_noun, check_output_name
-from runax_cli.agent.evidence.checks.names import check_unknown_names, check_values
+from runax_cli.agent.evidence.checks.names import check_named_columns, check_unknown_names, check_values
 from runax_cli.agent.evidence.checks.ordering import check_ordering
 from runax_cli.agent.evidence.checks.pairs import check_pairs
 from runax_cli.agent.evidence.checks.rows import check_item
 from runax_cli.agent.evidence.checks.segments import check_segments
-from runax_cli.agent.evidence.checks.shares import check_shares
+from runax_cli.agent.evidence.checks.shares import check_multiples, check_shares
 from runax_cli.agent.evidence.support import Support
 
 CHECKS: Sequence[Callable[[StatementContext], Problem | None]] = (
     check_values,
     check_unknown_names,
+    check_named_columns,
     check_pairs,
     check_item,
     check_ordering,
     check_counted_noun,
     check_output_name,
     check_shares,
+    check_multiples,
 )
 INHERITED: Sequence[Callable[[StatementContext], Problem | None]] = (
     check_values,
@@ -29,6 +31,7 @@ INHERITED: Sequence[Callable[[StatementContext], Problem | None]] = (
     check_pairs,
     check_ordering,
     check_shares,
+    check_multiples,
 )
 """The checks of a statement without a citation, against what the statement before it cites."""
 

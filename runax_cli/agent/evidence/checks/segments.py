@@ -13,7 +13,7 @@ MAX_SEGMENTS = 50
 
 def check_segments(context: StatementContext, segments: Sequence[tuple[str, Support]]) -> Problem | None:
     """A figure or value before a citation that only another cited record of the statement has."""
-    if len(segments) < 2 or context.queries:
+    if len(segments) < 2:
         return None
     for text, support in segments[:MAX_SEGMENTS]:
         others = EvidencePool()

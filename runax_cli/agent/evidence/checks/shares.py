@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
 from runax_cli.agent.evidence.checks.pairs import as_decimal
-from runax_cli.agent.evidence.numbers import word_pattern
-from runax_cli.agent.evidence.support import name_positions
+from runax_cli.agent.evidence.number_words import word_numbers_in
+from runax_cli.agent.evidence.numbers import numbers_in, word_pattern
+from runax_cli.agent.evidence.support import name_positions, row_names
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.core.results import Fault
@@ -19,9 +20,47 @@ _FRACTION = re.compile(rf"(?<!\w)(?:{word_pattern(_FRACTIONS)})(?!\w)", re.IGNOR
 _TOLERANCE = Decimal("0.035")
 _HALF = Decimal("0.5")
 _ONE = Decimal(1)
+_NEARLY = Decimal("0.85")
+_MULTIPLES = {word: Decimal(factor) for locale in LOCALES for word, factor in locale.claim.multiples.items()}
+_MULTIPLE = re.compile(
+    rf"\b(?:(?P<number>[^\W\d_]+|\d+)[\s-]?{any_of(lambda locale: locale.claim.times)}"
+    rf"|(?P<word>{word_pattern(_MULTIPLES)})\w*)\b",
+    re.IGNORECASE,
+)
 _LOOK_BEHIND = 24
 _ABOVE = re.compile(rf"{any_of(lambda locale: locale.number.over)}\s*(?:\w+\s)?$", re.IGNORECASE)
 _BELOW = re.compile(rf"{any_of(lambda locale: locale.number.under)}\s*(?:\w+\s)?$", re.IGNORECASE)
+
+
+def check_multiples(context: StatementContext) -> Problem | None:
+    """A multiple, such as "three times as many" or "twice", that no two cited values give."""
+    for match in _MULTIPLE.finditer(context.text) if context.queries else ():
+        word = (match["number"] or match["word"]).casefold()
+        factor = _MULTIPLES.get(word) or _number_of(match["number"] or "")
+        if not factor:
+            continue
+        before = context.text[max(0, match.start() - _LOOK_BEHIND) : match.start()]
+        low = factor if _ABOVE.search(before) else factor * _NEARLY
+        high = factor if _BELOW.search(before) else factor * (_ONE + _HALF)
+        numbers = list(_numbers(context))
+        stated = [value for value in numbers if _is_stated(value, context)] or numbers
+        is_count = any(value == factor for value in numbers)
+        if (
+            numbers
+            and not is_count
+            and not any(low <= one / other <= high for one in stated for other in numbers if other > 0)
+        ):
+            stated_other = (low <= one / other <= high for one in numbers for other in stated if other > 0)
+            if not any(stated_other):
+                return Problem(Fault.CONTRADICTED, f"'{match[0]}' does not fit the cited figures")
+    return None
+
+
+def _number_of(text: str) -> Decimal | None:
+    mention = next(iter((*word_numbers_in(text), *numbers_in(text))), None)
+    if mention is None or not mention.readings:
+        return None
+    return (mention.readings[0].low + mention.readings[0].high) / 2
 
 
 def check_shares(context: StatementContext) -> Problem | None:
@@ -57,17 +96,31 @@ def _claimed(text: str) -> Iterator[tuple[str, Decimal, Decimal]]:
 def _shares(context: StatementContext) -> Iterator[Decimal]:
     """Shares that the statement may mean.
 
-    A stated figure of a larger cited number; the named row's value of the column's sum; a share or percentage in a row.
+    Of named rows: their part of each column, and the ratios in them. Otherwise a stated figure of another number, and
+    percentages.
     """
-    stated = [value for value in _numbers(context) if _is_stated(value, context)]
-    values = stated or list(_numbers(context))
-    wholes = [*_numbers(context), *map(Decimal, context.totals.values())]
-    yield from (
-        part / whole for part in values for whole in wholes if 0 <= part <= whole and whole > 0 and part != whole
-    )
-    yield from (value for value in _numbers(context) if 0 <= value <= 1)
+    named = list(_named_numbers(context))
     yield from (value / 100 for value in _percentages(context))
-    yield from _column_shares(context)
+    if named:
+        yield from _column_shares(context)
+        yield from (part / whole for row in named for part in row for whole in row if 0 <= part < whole)
+        return
+    numbers = [*_numbers(context), *map(Decimal, context.totals.values())]
+    stated = [value for value in numbers if _is_stated(value, context)]
+    yield from (
+        part / whole
+        for part in numbers
+        for whole in numbers
+        if 0 <= part < whole and (not stated or part in stated or whole in stated)
+    )
+    yield from (value for value in numbers if 0 <= value <= 1)
+
+
+def _named_numbers(context: StatementContext) -> Iterator[list[Decimal]]:
+    for query in context.queries:
+        for row, names in zip(query.rows, row_names(query), strict=True):
+            if any(name_positions(context.text, names)):
+                yield [number for cell in row if (number := as_decimal(cell)) is not None]
 
 
 def _numbers(context: StatementContext) -> Iterator[Decimal]:
@@ -101,9 +154,8 @@ def _column_shares(context: StatementContext) -> Iterator[Decimal]:
             numbers = [as_decimal(value) for value in column_values(query, at)]
             total = sum((number for number in numbers if number is not None), Decimal(0))
             together = Decimal(0)
-            for row, number in zip(query.rows, numbers, strict=False):
-                names = [cell for cell in row if isinstance(cell, str) and cell]
-                if number is not None and total > 0 and any(True for _ in name_positions(context.text, names)):
+            for names, number in zip(row_names(query), numbers, strict=True):
+                if number is not None and total > 0 and any(name_positions(context.text, names)):
                     together += number
                     yield number / total
             yield from [together / total] if total > 0 else ()
