@@ -65,6 +65,20 @@ AGENT_EMPTY = Prompt(
     "Your reply was empty. Answer the question in its language from the results above, or call a tool.",
 )
 
+AGENT_CALL_FIRST = Prompt(
+    "agent_call_first",
+    1,
+    "You answered without any data, and nothing in your reply comes from a result. Call a tool first, then answer the "
+    "question from its result, with citations. If no tool has the data, say that you cannot answer and why.",
+)
+
+AGENT_REPEATED = Prompt(
+    "agent_repeated",
+    1,
+    "Your reply repeated the same text and was dropped. Answer the question in its language from the results above, "
+    "briefly, and say each thing once.",
+)
+
 AGENT_FOLDED = Prompt(
     "agent_folded",
     2,
@@ -324,6 +338,8 @@ ALL: tuple[Prompt, ...] = (
     AGENT_SYSTEM,
     AGENT_FORCED,
     AGENT_EMPTY,
+    AGENT_CALL_FIRST,
+    AGENT_REPEATED,
     AGENT_FOLDED,
     AGENT_ENTITIES,
     AGENT_CALIBRATION,

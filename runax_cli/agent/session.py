@@ -107,14 +107,13 @@ class _ActiveRun:
         """The calls of a sub-question, with the change of a total in their coverage."""
         return tuple(_with_change(call, self.total_changes.get(call.call_id)) for call in sub.calls.requested)
 
-    def ended(self, error: BaseException | None, *, history: History, shown: ShownData) -> EndedRun:
+    def ended(self, error: BaseException | None, *, shown: ShownData) -> EndedRun:
         """The run as it ended: by itself, or by an error."""
         plan = single_plan(self.question) if self.scheduler is None else self.scheduler.plan
         superseded = () if self.scheduler is None else self.scheduler.superseded
-        earlier_questions = (exchange.question for exchange in history.exchanges)
         return EndedRun(
             question=self.question,
-            user_text="\n".join([*earlier_questions, self.question, self.context.today]),
+            user_text=self.context.user_text,
             sub_questions=tuple(self._ended_sub_question(plan, number, error) for number in plan.numbers),
             superseded_calls=tuple(call for sub in superseded for call in self.calls_of(sub)),
             shown=shown,
@@ -127,6 +126,7 @@ class _ActiveRun:
             sub_question=plan.sub_question(number),
             end=_end_of(run, error),
             calls=() if run is None else self.calls_of(run),
+            needs_data=run is not None and run.needs_data,
         )
 
 
@@ -211,7 +211,7 @@ class Session:
         return self._finish(run, assembly)
 
     def _ended(self, run: _ActiveRun, error: BaseException | None) -> EndedRun:
-        return run.ended(error, history=self.history, shown=self._shown)
+        return run.ended(error, shown=self._shown)
 
     async def _answer_within_timeout(self, run: _ActiveRun) -> BaseException | None:
         """Answer the question. Returns TurnTimedOut if the time is over, else None."""
@@ -271,14 +271,17 @@ class Session:
                 resume_run(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
         except StoreError as error:
             warn_not_recorded(emitter, error)
+        today = resumed.started_at.date().isoformat() if resumed else self.today
         context = RunContext(
             run_id=run_id,
-            today=resumed.started_at.date().isoformat() if resumed else self.today,
+            today=today,
             registry=self.registry,
             executor=SingleFlight(self.executor, self._source_tools),
             tools=self.tools,
             tool_limits=self.tool_limits,
             entities=tuple(self._entities),
+            shown=self._shown,
+            user_text="\n".join([*(exchange.question for exchange in self.history.exchanges), question, today]),
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,

@@ -123,8 +123,8 @@ def _turn(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 
 
 def _is_question(messages: Sequence[Message], at: int) -> bool:
-    """Whether a user message is a question: one right after a tool result is an instruction of the runner."""
-    return at == 0 or messages[at - 1].role != "tool"
+    """Whether a user message is a question: right after a tool result or a question, it is an instruction of runax."""
+    return at == 0 or messages[at - 1].role not in ("tool", "user")
 
 
 def _tool_results(turn: Sequence[Message]) -> list[ToolResult]:
