@@ -19,7 +19,7 @@ from runax_cli.agent.prompts import REVIEWER_SYSTEM, REVIEWER_USER
 class ReviewedAnswer:
     """The statements of an answer after its review, and what was wrong with the reply."""
 
-    statements: tuple[CheckedStatement, ...]
+    statements: Sequence[CheckedStatement]
     problems: tuple[str, ...] = ()
 
 
@@ -64,6 +64,6 @@ def review_answer(
     """Apply the reply of a case; without a request or a reply nothing changes."""
     request = request_of(case, checked, shown)
     if request is None or case.id not in replies:
-        return ReviewedAnswer(tuple(checked))
+        return ReviewedAnswer(checked)
     reply = check_reply(replies[case.id], request)
     return ReviewedAnswer(apply_review(checked, reply.judgements), reply.problems)

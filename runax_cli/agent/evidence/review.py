@@ -104,13 +104,15 @@ class ReviewReply:
     problems: tuple[str, ...] = ()
 
 
-def rests_on_read_text(checked: Iterable[CheckedStatement], shown: ShownData) -> bool:
-    """Whether an answer rests on text that a model has read: a cited record, findings of reducers, or labels."""
-    has_findings = any(call.has_findings for call in shown.calls)
-    for one in checked:
-        if one.statement.citations or (has_findings and not one.statement.has_citations):
+def rests_on_read_text(statements: Iterable[Statement], shown: ShownData, *, was_read: bool) -> bool:
+    """Whether an answer rests on text that a model has read: a cited record, or labels.
+
+    With `was_read` a model read records for this answer; then statements without a citation rest on them, too.
+    """
+    for one in statements:
+        if one.citations or (was_read and not one.has_citations):
             return True
-        queries = (shown.queries[ref] for ref in one.statement.queries if ref in shown.queries)
+        queries = (shown.queries[ref] for ref in one.queries if ref in shown.queries)
         if any(query.lineage is Lineage.BY_LABEL or query.agreement is not None for query in queries):
             return True
     return False
@@ -312,11 +314,9 @@ def _splits_word(text: str, at: int) -> bool:
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
-def apply_review(
-    checked: Sequence[CheckedStatement], judgements: Mapping[int, Judgement]
-) -> tuple[CheckedStatement, ...]:
+def apply_review(checked: Sequence[CheckedStatement], judgements: Mapping[int, Judgement]) -> list[CheckedStatement]:
     """The statements with the verdicts on them. What code has rejected stays as it is."""
-    return tuple(_judged(one, judgements.get(one.statement.start)) for one in checked)
+    return [_judged(one, judgements.get(one.statement.start)) for one in checked]
 
 
 def _judged(checked: CheckedStatement, judgement: Judgement | None) -> CheckedStatement:

@@ -76,7 +76,6 @@ class ShownCall:
     records_read: int
     records_total: int | None
     is_complete: bool
-    has_findings: bool = False
 
 
 class ShownData:
@@ -154,7 +153,6 @@ def _shown_call(outcome: CallOutcome) -> ShownCall:
         records_read=coverage.records_read,
         records_total=coverage.records_total if coverage.total_is is TotalIs.EXACT else None,
         is_complete=coverage.is_complete,
-        has_findings=bool(outcome.findings),
     )
 
 
