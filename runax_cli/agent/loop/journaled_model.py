@@ -1,8 +1,9 @@
 """A model that writes its requests to the journal: request, reply and cost.
 
-Requests of the main model, planner, summarizer and reviewer are units of work, keyed by run, content, and the number of
-earlier equal requests. A resumed run takes replies that it has paid for from the journal, and sends only unanswered requests.
-For other roles only the cost is recorded here. If the journal cannot be written, the run continues with one warning.
+Requests of the main model, planner, summarizer and reviewer are units of work, keyed by run, content, and the number
+of earlier equal requests. A resumed run takes replies that it has paid for from the journal, and sends only
+unanswered requests. For other roles only the cost is recorded here. If the journal cannot be written, the run
+continues with one warning.
 """
 
 import hashlib
