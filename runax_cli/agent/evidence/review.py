@@ -98,10 +98,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReply:
-    """The usable verdicts of a reply by where their statement starts in the answer, and what is wrong with others."""
+    """The usable verdicts of a reply by where their statement starts in the answer, and what is wrong with others.
+
+    `can_be_repaired` is not set if the reply has no verdict at all: then the model does not review.
+    """
 
     judgements: Mapping[int, Judgement]
     problems: tuple[str, ...] = ()
+    can_be_repaired: bool = True
 
 
 def rests_on_read_text(statements: Iterable[Statement], shown: ShownData, *, was_read: bool) -> bool:
@@ -264,6 +268,8 @@ def check_reply(text: str, review: ReviewRequest) -> ReviewReply:
         reply = _Reply.model_validate_json(text)
     except ValidationError as error:
         return ReviewReply({}, (f"the reply is not valid: {error.errors()[0]['msg']}",))
+    if not reply.verdicts:
+        return ReviewReply({}, ("the reply has no verdicts",), can_be_repaired=False)
     by_number = {one.number: one for one in review.statements}
     verdicts = {verdict.statement: verdict for verdict in reply.verdicts}
     judgements: dict[int, Judgement] = {}

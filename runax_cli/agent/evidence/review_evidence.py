@@ -19,6 +19,7 @@ from runax_cli.executor.outcome import SqlEvidence
 MAX_SQL_CHARS = 1200
 _MAX_CELL_CHARS = 300
 _MAX_ARGUMENTS_CHARS = 400
+_MAX_NAME_CHARS = 80
 _STEM_CHARS = 5
 _MIN_WORD_CHARS = 3
 _WINDOW_CHARS = 160
@@ -64,7 +65,9 @@ def call_item(ref: str, calls: Sequence[ShownCall]) -> EvidenceItem:
 
 
 def _call(call: ShownCall) -> str:
-    arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.arguments.items())
+    arguments = ", ".join(
+        f"{one_line(name, limit=_MAX_NAME_CHARS)}={_value(value)}" for name, value in call.arguments.items()
+    )
     return f"{call.tool}({truncate(arguments, _MAX_ARGUMENTS_CHARS)})"
 
 
@@ -78,7 +81,7 @@ def _records(call: ShownCall) -> str:
 
 def query_item(query: SqlEvidence, wanted: WantedWords, *, max_chars: int) -> EvidenceItem:
     """A query with its first rows, and with those that have wanted words."""
-    header = " | ".join(query.columns)
+    header = " | ".join(one_line(name, limit=_MAX_NAME_CHARS) for name in query.columns)
     lines = [" | ".join(_cell(cell) for cell in row) for row in query.rows]
     kept = _fitting(lines, wanted.count_in, max_chars=max_chars)
     shown = [f"{number}. {lines[number - 1]}" for number in kept]
@@ -92,7 +95,10 @@ def record_item(ref: str, record: Mapping[str, Any], wanted: WantedWords, *, max
     """A record, one field a line. Long texts are cut to the places around wanted words."""
     fields = [(path, _value(value)) for path, value in _fields(record)]
     longest = max(_MIN_FIELD_CHARS, max_chars // 2) if sum(len(text) for _, text in fields) > max_chars else max_chars
-    lines = [f"{path}: {_around_words(text, wanted, max_chars=longest)}" for path, text in fields]
+    lines = [
+        f"{one_line(path, limit=_MAX_NAME_CHARS)}: {_around_words(text, wanted, max_chars=longest)}"
+        for path, text in fields
+    ]
     # A text is what a reviewer is needed for: rank it by its words before it is shortened.
     words = {line: wanted.count_in(f"{path} {text}") for line, (path, text) in zip(lines, fields, strict=True)}
     kept = _fitting(lines, lambda line: words[line], max_chars=max_chars)

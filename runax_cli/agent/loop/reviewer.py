@@ -168,7 +168,7 @@ class Reviewer:
     async def _ask(self, review: ReviewRequest, request: ModelRequest) -> ReviewReply:
         first = await self.model.complete(request)
         reply = check_reply(first.text, review)
-        if not reply.problems:
+        if not (reply.problems and reply.can_be_repaired):
             return reply
         errors = "\n".join(f"- {problem}" for problem in reply.problems[:_MAX_PROBLEMS])
         again = (
