@@ -1,5 +1,6 @@
 """A review by a model on a loopback endpoint: what it catches, what it costs, and what happens if it fails."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -49,11 +50,14 @@ class Script:
     answer: str
     reviews: Sequence[Reply] = ()
     answer_tokens: int = 20
+    hold_review: asyncio.Event | None = None
     requests: list[WireRequest] = field(default_factory=list)
 
     async def reply(self, request: WireRequest) -> WireCompletion:
         self.requests.append(request)
         if request.role == Role.REVIEWER:
+            if self.hold_review is not None:
+                await self.hold_review.wait()
             text = self.reviews[len(self.of(Role.REVIEWER)) - 1]
             if isinstance(text, WireRefused):
                 raise text
@@ -197,6 +201,15 @@ async def test_an_exhausted_budget_leaves_the_verdict_of_code(opened: Any) -> No
     result, warnings = await asked(opened, script, limits=TurnLimits(tokens=100_000))
     assert (result.exit_code, result.answer, script.of(Role.REVIEWER)) == (0, TRUE, [])
     assert any("tokens" in warning for warning in warnings)
+
+
+async def test_a_timeout_during_the_review_keeps_the_answer(opened: Any) -> None:
+    held = asyncio.Event()
+    async with opened(Script(TRUE, [SUPPORTED], hold_review=held), limits=TurnLimits(timeout_s=5)) as reviewed:
+        result = await reviewed.session.ask(QUESTION)
+        held.set()
+        assert (result.exit_code, result.answer) == (0, TRUE)
+        assert "timed out after 5 s" in reviewed.warnings()[0]
 
 
 async def test_auto_does_not_review_what_rests_on_no_text_and_always_does(opened: Any) -> None:
