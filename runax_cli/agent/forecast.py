@@ -25,7 +25,7 @@ FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
 READ_SHARE = 0.9
 """The share of tokens that records keep in compact form, if not measured: 1.0 for texts, 0.75 for fields."""
-REVIEW_PROMPT_TOKENS = 850
+REVIEW_PROMPT_TOKENS = 700
 REVIEW_EVIDENCE_TOKENS = 300
 """Tokens of statements, calls and a query result in the request of a review."""
 REVIEW_RECORDS, REVIEW_RECORD_TOKENS = 5, 400
