@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     BUDGET_STOPPED = 6, "a budget stopped the run (partial answer printed and marked)"
     INCOMPLETE = (
         7,
-        "data fetched or read incompletely, a statement failed its check, or a question was answered without data",
+        "data fetched or read incompletely, a statement failed its check, or no data was used",
     )
     APPROVAL_NEEDED = 8, "approval needed but not given"
     SMOKE_FAILED = 10, "smoke or bench failed"

@@ -147,7 +147,7 @@ def served(*arguments: str) -> Iterator[str]:
         process.communicate(timeout=TIMEOUT_S)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def mock() -> Callable[..., AbstractContextManager[str]]:
     """Serves mock data in a separate process."""
     return served

@@ -15,7 +15,7 @@ from typing import Any
 
 from runax_cli.agent.evidence.dates import CalendarDate, TimeOfDay, dates_in, range_start, times_in
 from runax_cli.agent.evidence.number_words import word_numbers_in
-from runax_cli.agent.evidence.numbers import NumberMention, exact_values, numbers_in
+from runax_cli.agent.evidence.numbers import NumberMention, exact_values, numbers_in, word_pattern
 from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.agent.locales.locale import TimeUnit
 
@@ -44,6 +44,12 @@ _NUMBERED_PART = re.compile(
 _ORDINAL = re.compile(rf"(?<![\w.,])\d{{1,2}}\.(?=\s+[^\W\d_{_CAPITALS}])|^\d{{1,2}}[.)](?=\s)")
 _ENUMERATED = re.compile(r"\(\d{1,2}\)")
 _FRACTION = re.compile(r"(?<=\d)/(?=\d)")
+
+
+_FRACTION_WORDS = re.compile(
+    rf"(?<!\w)(?:{word_pattern(phrase for locale in LOCALES for phrase in locale.claim.fractions)})(?!\w)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ def figures_in(text: str) -> tuple[Figure, ...]:
     found += _numbers(plain)
     for number_ in numbers_in(plain):
         plain = _blank_out(plain, number_.start, number_.end)
+    plain = _FRACTION_WORDS.sub(lambda match: " " * len(match[0]), plain)
     found += (Figure(one.text, one.start, number=one, is_word=True) for one in word_numbers_in(plain))
     return tuple(sorted(found, key=lambda figure: figure.start))
 

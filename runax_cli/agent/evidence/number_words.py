@@ -9,14 +9,16 @@ from decimal import Decimal
 from functools import cache
 from itertools import product
 
-from runax_cli.agent.evidence.numbers import Interval, NumberMention
-from runax_cli.agent.locales import LOCALES
+from runax_cli.agent.evidence.numbers import SCALES, NumberMention, intervals
+from runax_cli.agent.locales import LOCALES, any_of
 
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"[ \u00a0-]+")
+_SCALE = re.compile(rf"[ \u00a0]({any_of(lambda locale: locale.number.scale_words)})\b")
 _FIRST_FROM_LIBRARY = 13
 _LARGEST = 1000
 _MAX_WORDS = 6
+_LOOK_BACK = 24
 _MIN_CLAIMED = 2
 """Words for 0 and 1 are mostly articles and pronouns."""
 
@@ -30,9 +32,17 @@ def word_numbers_in(text: str) -> Iterator[NumberMention]:
         length, value = _longest(words[at : at + _MAX_WORDS], text, names)
         if value is not None and value >= _MIN_CLAIMED:
             start, end = words[at].start(), words[at + length - 1].end()
-            number = Decimal(value)
-            yield NumberMention(text[start:end], start, end, (Interval(number, number),))
+            number, scale = Decimal(value), _scale_after(text[end:])
+            step = Decimal(scale) if scale > 1 else Decimal(0)
+            before = text[max(0, start - _LOOK_BACK) : start]
+            yield NumberMention(text[start:end], start, end, tuple(intervals(number * scale, step, before)))
         at += max(1, length)
+
+
+def _scale_after(text: str) -> int:
+    """The factor of a word such as "million" right after a number; 1 without one."""
+    match = _SCALE.match(text)
+    return 10 ** next(zeros for begin, zeros in SCALES if match[1].casefold().startswith(begin)) if match else 1
 
 
 def _longest(words: list[re.Match[str]], text: str, names: Mapping[str, int]) -> tuple[int, int | None]:

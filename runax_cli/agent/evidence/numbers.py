@@ -12,7 +12,7 @@ from runax_cli.agent.locales import LOCALES, any_of
 
 _SPACE = "[ \u00a0\u202f\u2009'\N{RIGHT SINGLE QUOTATION MARK}]"
 _BODY = rf"\d{{1,3}}(?:{_SPACE}\d{{3}}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
-_SCALES = sorted(
+SCALES = sorted(
     ((name, zeros) for locale in LOCALES for name, zeros in locale.number.scales.items()),
     key=lambda scale: -len(scale[0]),
 )
@@ -88,7 +88,7 @@ def _number(match: re.Match[str], before: str) -> NumberMention:
         interval
         for value, step in _values(body)
         for factor in dict.fromkeys((scale, Decimal(1)) if is_ambiguous else (scale,))
-        for interval in _intervals(value * factor, step * factor, before)
+        for interval in intervals(value * factor, step * factor, before)
     ]
     if is_percent:
         readings += [Interval(one.low / 100, one.high / 100) for one in readings]
@@ -119,7 +119,8 @@ def _values(body: str) -> Iterator[tuple[Decimal, Decimal]]:
         yield Decimal(f"{whole[: -len(decimals)]}.{decimals}"), Decimal(1).scaleb(-len(decimals))
 
 
-def _intervals(value: Decimal, step: Decimal, before: str) -> Iterator[Interval]:
+def intervals(value: Decimal, step: Decimal, before: str) -> Iterator[Interval]:
+    """The values that a number written with this last digit may mean; `before` may hedge it: about, over, almost."""
     yield Interval(value - step / 2, value + step / 2)
     coarse = max(step, _last_digit_place(value))
     if _ABOUT.search(before):
@@ -140,7 +141,7 @@ def _last_digit_place(value: Decimal) -> Decimal:
 
 def _scale_of(text: str | None) -> Decimal:
     stripped = (text or "").strip()
-    zeros = _LETTERS.get(stripped) or next((n for begin, n in _SCALES if stripped.casefold().startswith(begin)), 0)
+    zeros = _LETTERS.get(stripped) or next((n for begin, n in SCALES if stripped.casefold().startswith(begin)), 0)
     return Decimal(1).scaleb(zeros)
 
 

@@ -170,7 +170,8 @@ def figure_of_other_row(figures: Sequence[Figure], text: str, queries: Sequence[
             add_query_rows(own, replace(query, rows=tuple(named)))
             add_query_rows(foreign, replace(query, rows=tuple(others)))
             found = [figure for figure in unsupported_figures(figures, text, (own,)) if foreign.has(figure)]
-            if 0 < len(found) <= len(named):
+            in_rows = [figure for figure in figures if own.has(figure) or foreign.has(figure)]
+            if found and len(in_rows) <= len(named):
                 return found[0]
     return None
 

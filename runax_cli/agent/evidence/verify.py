@@ -8,6 +8,7 @@ data are reported, also in headings and lead-ins.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -451,8 +452,18 @@ class AnswerVerifier:
         asked = number_words_in(self.conditions.question)
         read = [self.shown.datasets[one].records_read for one in self._datasets(statement, support)]
         rows = (query.n_rows for query in support.queries)
+        groups = _group_sizes(support)
         return frozenset(
-            (*numbers, *words, *n_cited, *asked, *rows, *read, *(total for total in totals if total is not None))
+            (
+                *numbers,
+                *words,
+                *groups,
+                *n_cited,
+                *asked,
+                *rows,
+                *read,
+                *(total for total in totals if total is not None),
+            )
         )
 
     def _datasets(self, statement: Statement, support: Support) -> list[str]:
@@ -514,6 +525,16 @@ def _without_factors(found: Sequence[Figure], text: str) -> tuple[Figure, ...]:
     return tuple(one for one in found if not (_is_small_word(one) and _is_factor(one, text)))
 
 
+def _group_sizes(support: Support) -> frozenset[int]:
+    """How many cited rows or records have the same value in a column."""
+    sizes: set[int] = set()
+    for query in support.queries:
+        for at in range(len(query.columns)):
+            sizes.update(Counter(str(row[at]) for row in query.rows).values())
+    fields = Counter((name, str(value)) for cited in support.records for name, value in leaves(cited.record or {}))
+    return frozenset((*sizes, *fields.values()))
+
+
 def _text_after(figure: Figure, text: str) -> str:
     return text[figure.start + len(figure.text) :][:_UNIT_CHARS]
 
@@ -530,10 +551,7 @@ def _is_factor(figure: Figure, text: str) -> bool:
     is_part = (match := _PART_OF.match(after)) is not None and any(
         one.start == figure.start + len(figure.text) + match.end() for one in others
     )
-    is_whole = (match := _PART_OF_END.search(before)) is not None and any(
-        one.start + len(one.text) == match.start() for one in others
-    )
-    return _FACTOR.match(after) is not None or is_part or is_whole
+    return _FACTOR.match(after) is not None or is_part or _PART_OF_END.search(before) is not None
 
 
 def _states_number(number: int, figures: Sequence[Figure]) -> bool:

@@ -155,6 +155,9 @@ CS = Locale(
         ),
         contrast=r"ne|ni(?:c|kdy)|nikoli|nikoliv|místo|než|kromě|oproti|bez|ani|dříve|namísto|není|nejsou|nebyl\w*",
         greeting=r"ahoj|dobrý den|čau|nazdar|děkuji|díky|děkuju|na shledanou|dobře|ok",
-        about_runax=r"runax|kdo jsi|co jsi|co umíš|co umíte|jaké (?:máš|máte) nástroje|jaké nástroje|pomoc\W*$",
+        about_runax=(
+            r"runax|kdo jsi|co jsi|co umíš|co umíte|um[íi](?:te|š) (?:česky|anglicky|německy)|můžeš mi pomoci"
+            r"|můžete mi pomoci|jaké (?:máš|máte) nástroje|jaké nástroje|pomoc\W*$"
+        ),
     ),
 )

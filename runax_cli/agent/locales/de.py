@@ -167,7 +167,8 @@ DE = Locale(
         contrast=r"nicht|kein\w*|statt|anstatt|als|außer|ohne|weder|noch|sondern|gegenüber|zuvor|von",
         greeting=r"hallo|hi|guten (?:morgen|tag|abend)|danke\w*|vielen dank|tschüss|auf wiedersehen|ok",
         about_runax=(
-            r"runax|wer bist du|was bist du|was kannst du|was können sie|welche (?:werkzeuge|quellen|tools)"
+            r"runax|wer bist du|was bist du|was kannst du|kannst du (?:mir )?(?:helfen|deutsch)"
+            r"|können sie (?:mir )?helfen|sprichst du|was können sie|welche (?:werkzeuge|quellen|tools)"
             r"|hilfe\W*$"
         ),
     ),

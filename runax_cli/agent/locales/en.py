@@ -173,7 +173,8 @@ EN = Locale(
         contrast=r"not|n't|never|instead of|rather than|than|except|unlike|versus|vs|neither|nor|without|formerly|from",
         greeting=r"hi|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|thx|bye|goodbye|ok(?:ay)?|great",
         about_runax=(
-            r"runax|who are you|what are you|what can you do|what (?:tools|sources|functions) (?:do you|can you|are)"
+            r"runax|who are you|what are you|what can you (?:do|help)|can you help|do you (?:speak|understand)"
+            r"|what (?:tools|sources|functions) (?:do you|can you|are)"
             r"|which (?:tools|sources|functions)|how do (?:you|i use you)|help(?: me)?\W*$"
         ),
     ),

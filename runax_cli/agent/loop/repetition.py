@@ -58,7 +58,7 @@ def _with_period(keys: Sequence[str], passages: Sequence[Passage], period: int) 
     for at in range(period, len(keys)):
         run = run + 1 if keys[at] == keys[at - period] else 0
         piece = passages[at - period + 1 : at + 1]
-        if run and run >= period * (_copies_needed(piece) - 1) and _n_words(piece) >= MIN_WORDS:
+        if run and run >= period * (_copies_needed(piece) - 1) and _has_words(piece):
             first = passages[at - run - period + 1 : at - run + 1]
             return Repetition(_shown(first), first[-1].end)
     return None
@@ -68,8 +68,8 @@ def _copies_needed(piece: Sequence[Passage]) -> int:
     return MIN_SENTENCES if all(passage.kind in ("sentence", "heading") for passage in piece) else MIN_ROWS
 
 
-def _n_words(piece: Sequence[Passage]) -> int:
-    return sum(len(_WORD.findall(passage.text)) for passage in piece)
+def _has_words(piece: Sequence[Passage]) -> bool:
+    return any(len(_WORD.findall(passage.text)) >= MIN_WORDS for passage in piece)
 
 
 def _repeated_phrase(passages: Sequence[Passage]) -> Repetition | None:

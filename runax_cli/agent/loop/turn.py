@@ -217,8 +217,8 @@ class Turn:
             text = cut_repetition(text, repetition)
         await self._deps.stream.finish(text)
         if reply.tool_calls:
-            text = "the model requested calls in its last reply, which has no tools; they were ignored"
-            self._deps.emitter.emit(Warned(code="calls_ignored", text=text))
+            ignored = "the model requested calls in its last reply, which has no tools; they were ignored"
+            self._deps.emitter.emit(Warned(code="calls_ignored", text=ignored))
         return Limited(text, limit, self._deps.stream.streamed)
 
     async def _reply(self, *, is_last: bool) -> ModelReply:

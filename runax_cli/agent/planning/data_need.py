@@ -8,7 +8,7 @@ from runax_cli.agent.locales import any_of
 from runax_cli.agent.planning.question_analysis import decide_need
 
 _GREETING = re.compile(
-    rf"\W*(?:(?:{any_of(lambda locale: locale.claim.greeting)})\b[\W_]*(?:\w+\W*){{0,2}})+", re.IGNORECASE
+    rf"\W*(?:(?:{any_of(lambda locale: locale.claim.greeting)})\b[\W_]*(?:[^\W\d]+[^\w?]*){{0,4}})+", re.IGNORECASE
 )
 _ABOUT_RUNAX = re.compile(rf"\b{any_of(lambda locale: locale.claim.about_runax)}", re.IGNORECASE)
 _MIN_STEM = 4

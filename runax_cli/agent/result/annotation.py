@@ -11,6 +11,9 @@ from runax_cli.agent.evidence.verify import CheckedStatement
 from runax_cli.core.results import Evidence
 
 UNSUPPORTED_MARK = " [unsupported]"
+_CLOSING = re.compile(r"(?<=[.!?…])[\"”“')*_]+(?=\s|$)")
+"""Marks that close a sentence, which the text of its statement does not include."""
+_QUOTE_END = re.compile(r"[\"”“')]")
 _FINAL_PUNCTUATION = re.compile(r"[.!?…;,:]+[*_`]*$|[*_`]+$")
 
 
@@ -49,11 +52,15 @@ def insertions_of(answer: str, checked: Sequence[CheckedStatement]) -> tuple[Ins
 
 def _insertions(answer: str, one: CheckedStatement) -> Iterator[Insertion]:
     start, end = one.statement.start, one.statement.end
+    closing = _CLOSING.match(answer, end)
+    after = closing.end() if closing else end
     if one.evidence.has_failed:
-        yield Insertion(end, is_mark=True, text=UNSUPPORTED_MARK)
+        yield Insertion(after, is_mark=True, text=UNSUPPORTED_MARK)
     elif one.added:
         final = _FINAL_PUNCTUATION.search(answer[start:end])
-        yield Insertion(start + final.start() if final else end, is_mark=False, text=f" [{one.added}]")
+        is_quote = closing is not None and _QUOTE_END.search(closing[0])
+        position = after if is_quote else start + final.start() if final else end
+        yield Insertion(position, is_mark=False, text=f" [{one.added}]")
 
 
 def insert(answer: str, insertions: Sequence[Insertion], *, start: int = 0) -> str:

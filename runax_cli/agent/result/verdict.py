@@ -151,9 +151,8 @@ _MAX_STATEMENT_CHARS = 120
 
 def _failures(failed: Sequence[Evidence]) -> str:
     """The first failed statements and why."""
-    named = [
-        f"“{one_line(entry.statement, limit=_MAX_STATEMENT_CHARS)}” ({one_line(entry.why_failed)})" for entry in failed
-    ]
+    shown = ((one_line(entry.statement, limit=_MAX_STATEMENT_CHARS), one_line(entry.why_failed)) for entry in failed)
+    named = [f"“{statement}” ({why})" for statement, why in shown]
     more = len(named) - _MAX_NAMED_STATEMENTS
     rest = [f"and {more} more"] if more > 0 else []
     return "; ".join([*named[:_MAX_NAMED_STATEMENTS], *rest])

@@ -20,6 +20,7 @@ _COMPARED = re.compile(
     rf"(?:\b{any_of(lambda locale: locale.number.over)}|\b{any_of(lambda locale: locale.number.under)}|[<>≥≤])\s*$",
     re.IGNORECASE,
 )
+_COUNTING = re.compile(rf"\b{any_of(lambda locale: locale.question.counting)}\b")
 _LOOK_BEHIND = 24
 _MIN_MONTH_CHARS = 3
 _YEAR = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w,-]|\.\d)")
@@ -153,6 +154,8 @@ def _calendar_parts(text: str) -> Iterator[tuple[str, int, bool]]:
 def _missing_limit(asked: QuestionConditions, context: StatementContext) -> str:
     """A number after "more than" or "below" that is in no condition and no argument."""
     applied = _applied(asked, context)
+    if not _COUNTING.search(normalize_text(asked.question)):
+        return ""
     for figure in figures_in(asked.question):
         before = asked.question[max(0, figure.start - _LOOK_BEHIND) : figure.start]
         if figure.number is None or figure.is_word or figure.dates or not _COMPARED.search(before):

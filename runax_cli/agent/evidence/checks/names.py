@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from runax_cli.agent import locales
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.figures import normalize_text, words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex, leaves
@@ -40,7 +41,10 @@ def check_unknown_names(context: StatementContext) -> Problem | None:
     """An identifier, or a name of several capitalized words, of which nothing is in the data or the question."""
     if not context.dataset_names:
         return None
-    for name in (*_identifiers(context.text), *_capitalized_runs(context.text)):
+    # German capitalizes every noun.
+    is_german = "de" in (locales.detect(context.text).code, locales.detect(context.question).code)
+    names = () if is_german else tuple(_capitalized_runs(context.text))
+    for name in (*_identifiers(context.text), *names):
         words = [word for word in words_of(name) if word not in _CONNECTORS]
         if words and not any(_is_known(word, context) for word in words):
             return Problem(Fault.UNSUPPORTED, f"'{name}' does not appear in the data")
@@ -148,12 +152,14 @@ def _not_in_rows(mention: Mention, context: StatementContext) -> Problem | None:
     if not context.queries or any(query.shape is None for query in context.queries):
         return None
     used = frozenset(column for shape in context.shapes for column in shape.used_columns)
-    if not used.intersection(mention.columns) and _is_common_word(mention):
+    if not used.intersection(mention.columns) and _is_common_word(mention, context.text):
         return None
     refs = ", ".join(query.id for query in context.queries)
     return Problem(Fault.CONTRADICTED, f"'{mention.value}' is not in the result of {refs}")
 
 
-def _is_common_word(mention: Mention) -> bool:
-    """Whether a value may just as well be an ordinary word: one word in lower case."""
-    return " " not in mention.value and mention.value.islower()
+def _is_common_word(mention: Mention, text: str) -> bool:
+    """Whether a value may just as well be an ordinary word: one word in lower case, or any noun in German."""
+    is_noun = locales.detect(text).code == "de" and mention.value.isalpha()
+    is_lower = text[mention.start : mention.end].islower()
+    return " " not in mention.value and (mention.value.islower() or is_lower or is_noun)

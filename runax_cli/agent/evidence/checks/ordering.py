@@ -50,7 +50,7 @@ def _checked(
     if len(claimed) != 1 or _ORDINAL_WORD.search(context.text):
         return None
     ((end, is_time),) = claimed
-    found = _by_aggregate(query, end) or _by_order(context, query, end, is_time=is_time)
+    found = _by_aggregate(query, end, is_time=is_time) or _by_order(context, query, end, is_time=is_time)
     found = found or (_by_rows(context, query, end) if is_own else "")
     return Problem(Fault.CONTRADICTED, found) if found else None
 
@@ -69,11 +69,14 @@ def _word(end: End) -> str:
     return "the highest value" if end == "high" else "the lowest value"
 
 
-def _by_aggregate(query: SqlEvidence, end: End) -> str:
+def _by_aggregate(query: SqlEvidence, end: End, *, is_time: bool) -> str:
     """All aggregates of the statement take the other extreme."""
     shape = query.shape
     used = {output.aggregate for output in shape.outputs} & (_HIGH | _LOW) if shape and not shape.order else set()
     if not used or not used <= (_LOW if end == "high" else _HIGH):
+        return ""
+    kinds = {kind for row in query.rows for cell in row if (kind := _kind(cell))}
+    if ("time" if is_time else "number") not in kinds:
         return ""
     return f"claims {_word(end)}, but {query.id} computes {min(used)}()"
 

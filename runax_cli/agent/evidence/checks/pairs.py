@@ -50,7 +50,9 @@ def _swapped(context: StatementContext, rows: Mapping[str, Row]) -> Problem | No
     if not named or len({id(rows[name]) for name in named}) < 2:
         return None
     pools = {name: _pool(rows[name]) for name in named}
-    figures = [figure for figure in context.figures if _is_of_one(figure, pools, rows)]
+    counts = EvidencePool()
+    counts.add_all(query.n_rows for query in context.queries)
+    figures = [one for one in context.figures if not counts.has(one) and _is_of_one(one, pools, rows)]
     in_names = [figure for figure in figures if not any(start <= figure.start < end for start, end, _ in names)]
     if len(in_names) < 2 or _is_consistent(in_names, names, pools):
         return None
