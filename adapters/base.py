@@ -67,9 +67,9 @@ class Pagination:
       `first` is its value for the first page.
     - `size` is the argument for the number of records of a page; `min_size`, `max_size` and `default_size` are None if
       unknown, and `sizes` are the only ones allowed, ascending, if the document lists them.
-    - `last` is the argument for the last record of a page, used instead of a size: `span` records are requested, and
-      servers that exclude the last one return one less.
-    - `metadata` is a flag that requests counts instead of records, by the value `metadata_value`; `totals` are
+    - `range_end` is the argument for the last record of a page, used instead of a size: `range_size` records are
+      requested, and servers that exclude the last one return one less.
+    - `metadata` is a flag that requests counts instead of records, by the value `metadata_value`; `total_flags` are
       arguments that add the total to a page (`$count=true`).
     - `count_operation` names another tool of the source that returns the total, `next_operation` one that returns the
       pages after the first (a scroll). `is_total_by_head`: the document has a HEAD of the same path.
@@ -77,18 +77,18 @@ class Pagination:
     - `key` is the dotted path inside a record of the value that a KEYSET page begins after.
     - `next_path` and `total_path` are dotted paths in a response ("" is none), set only if a document or the user
       says so. `is_declared` is False for a guess from names alone.
-    - `texts` are numeric arguments that the document declares as strings; they are sent as digits.
+    - `numeric_strings` are numeric arguments that the document declares as strings; they are sent as digits.
     - `rule` is the name of the detection rule that matched.
     """
 
     convention: PaginationStyle = PaginationStyle.SINGLE
     position: str | None = None
     size: str | None = None
-    last: str | None = None
-    span: int | None = None
+    range_end: str | None = None
+    range_size: int | None = None
     metadata: str | None = None
     metadata_value: Json = True
-    totals: tuple[tuple[str, Json], ...] = ()
+    total_flags: tuple[tuple[str, Json], ...] = ()
     count_operation: str | None = None
     next_operation: str | None = None
     is_total_by_head: bool = False
@@ -102,7 +102,7 @@ class Pagination:
     next_path: str | None = None
     total_path: str | None = None
     is_declared: bool = False
-    texts: tuple[str, ...] = ()
+    numeric_strings: tuple[str, ...] = ()
     other_hidden: tuple[str, ...] = ()
     unit: str = "items"
     rule: str = field(default="", compare=False)
@@ -110,7 +110,7 @@ class Pagination:
     @property
     def hidden(self) -> tuple[str, ...]:
         """Names of the arguments that the model does not see."""
-        names = (self.position, self.size, self.last, self.metadata, *(name for name, _ in self.totals))
+        names = (self.position, self.size, self.range_end, self.metadata, *(name for name, _ in self.total_flags))
         return tuple(dict.fromkeys(name for name in names if name)) + self.other_hidden
 
     @property
@@ -167,7 +167,7 @@ class SkippedTool:
     """A part of a source that cannot be used: its location (JSON pointer or tool name) and the reason."""
 
     path: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class ToolCatalog:
         for source, outcome in listed:
             if isinstance(outcome, ToolList):
                 globs = source_globs.get(source.name, ())
-                kept = [tool for tool in _entries_of(source, outcome) if _matches(tool, globs)]
+                entries = (_CatalogEntry(spec, source, spec.name) for spec in outcome.tools)
+                kept = [entry for entry in entries if _matches(entry, globs)]
                 tools += kept
                 if globs and not kept:
                     wanted = ", ".join(f"'{glob}'" for glob in globs)
@@ -123,10 +124,6 @@ async def _list_tools(source: ToolSource) -> ToolList | Exception:
         return await source.list_tools()
     except Exception as error:
         return error
-
-
-def _entries_of(source: ToolSource, listed: ToolList) -> list[_CatalogEntry]:
-    return [_CatalogEntry(spec, source, spec.name) for spec in listed.tools]
 
 
 def _skipped_of(source: ToolSource, outcome: ToolList | Exception) -> tuple[SkippedTool, ...]:

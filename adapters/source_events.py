@@ -21,7 +21,7 @@ class RetryPlanned:
     location: str
     attempt: int
     wait_s: float
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class RequestThrottled:
     source: str
     location: str
     wait_s: float
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,14 @@ _DOUBLE = re.compile(r"(.)\1+")
 _NAME, _PATH, _LEAD, _REST, _ARGUMENTS = 3.0, 2.0, 1.5, 0.7, 0.6
 _SATURATION, _LENGTH_SHARE = 1.5, 0.6
 _TRANSLATED, _SOUNDED = 0.9, 0.6
-_LEAST_SOUND, _SOUND_SHARE = 4, 0.6
+_MIN_SOUND_CHARS, _SOUND_SHARE = 4, 0.6
 _UNREQUESTED_WRITE_FACTOR = 0.6
 _QUALIFIER_WEIGHT = 0.4
 """For "customer" in "orders of customer 4" and the words of "octo/app": they qualify the thing that is wanted."""
 _IDENTIFIER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
 _NAME_COVERAGE_BONUS = 0.5
 _MAX_AREA_CHARS = 40
-_AREA_SHARE, _LEAST_SPLIT = 0.34, 8
+_AREA_SHARE, _MIN_SPLIT = 0.34, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ToolIndex:
                 self._holders.setdefault(term, []).append(at)
         self._by_sound: dict[str, list[str]] = {}
         for term in sorted(self._holders):
-            self._by_sound.setdefault(_sound(term)[:_LEAST_SOUND], []).append(term)
+            self._by_sound.setdefault(_sound(term)[:_MIN_SOUND_CHARS], []).append(term)
 
     def search(self, query: str) -> tuple[RankedTool, ...]:
         """Return the tools that share a word with the query: an exact name first, then by score, ties by name."""
@@ -101,9 +101,9 @@ class ToolIndex:
 
     def _sounding_like(self, term: str) -> Iterator[str]:
         sound = _sound(term)
-        if len(sound) < _LEAST_SOUND:
+        if len(sound) < _MIN_SOUND_CHARS:
             return
-        for other in self._by_sound.get(sound[:_LEAST_SOUND], ()):
+        for other in self._by_sound.get(sound[:_MIN_SOUND_CHARS], ()):
             theirs = _sound(other)
             shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(sound, theirs, strict=False)))
             if shared >= _SOUND_SHARE * max(len(sound), len(theirs)):
@@ -136,7 +136,7 @@ def count_areas(tools: Iterable[ToolSpec]) -> dict[str, int]:
         by_source.setdefault(spec.source, []).append(_path_parts(spec))
     counted: Counter[str] = Counter()
     for places in by_source.values():
-        most = max(_LEAST_SPLIT, len(places) * _AREA_SHARE)
+        most = max(_MIN_SPLIT, len(places) * _AREA_SHARE)
         counted.update(_count_parts(places, depth=0, most=most))
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 

@@ -69,8 +69,8 @@ def reasons(skipped: Iterable[SkippedTool]) -> str:
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for part in skipped:
-        kind = _QUOTED.sub("''", part.why)
-        first.setdefault(kind, part.why)
+        kind = _QUOTED.sub("''", part.reason)
+        first.setdefault(kind, part.reason)
         counts[kind] += 1
     texts = [first[kind] if n == 1 else f"{n} times, for example: {first[kind]}" for kind, n in counts.most_common()]
     return "; ".join(texts) or "nothing"

@@ -18,12 +18,12 @@ MAX_FALSE_ALARM_RATE = 0.05
 
 
 def is_accepted(statement: str) -> bool:
-    """Whether a statement passes: verified if it cites something, else without unsupported figures."""
+    """Whether a statement passes: verified if it cites something, else without a fault."""
     evidence = verify_answer(statement, shown_data(), question=QUESTION)
     parsed = (*parse_statements(statement), *non_statements(statement))
     if any(one.has_citations for one in parsed):
         return bool(evidence) and all(entry.verified for entry in evidence)
-    return not any(entry.verified or entry.unproven for entry in evidence)
+    return not any(entry.fault for entry in evidence)
 
 
 def verified_statements(statements: Iterable[str]) -> list[str]:

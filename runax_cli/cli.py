@@ -24,6 +24,7 @@ runax tools call list_tickets customer_id=4 -o jsonl"""
 _QUERY_EXAMPLES = """\
 runax query --base-url https://api.example.com "How many orders are open?"
 runax query --mcp "npx -y some-mcp-server" --limit usd=0.50 "Who is on call?"
+runax query --save late.csv "Which orders were shipped too late?"
 cat users.txt | runax query -o json "Which of these users have open tickets?"
 """
 
@@ -120,12 +121,21 @@ def query(
         str | None, typer.Argument(help="The question; '-' reads it from standard input.", metavar="QUESTION")
     ] = None,
     *,
+    save: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--save",
+            help="Write a whole SQL result to a .csv, .ndjson or .parquet file: the last one that the answer cites, "
+            "or the one named, such as q2; repeatable.",
+            metavar="[NAME=]FILE",
+        ),
+    ] = None,
     common: CommonOptions,
 ) -> ExitCode:
     """Ask one question. Text from a pipe is put before the argument."""
     from runax_cli.commands import ask
 
-    return _wait(ask.run_query(question, common))
+    return _wait(ask.run_query(question, common, save=save or ()))
 
 
 @app.command(cls=HelpCommand, rich_help_panel=CommandPanel.ASK)
@@ -234,13 +244,22 @@ def export_run(
         typer.Option("--format", help="File format.", metavar="parquet|ndjson|csv"),
     ] = "parquet",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")] = Path(),
+    save: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--save",
+            help="Write a SQL result or a table of labels instead of the datasets, to a .csv, .ndjson or .parquet "
+            "file: the last one that the answer cites, or the one named, such as q2; repeatable.",
+            metavar="[NAME=]FILE",
+        ),
+    ] = None,
     common: CommonOptions,
 ) -> ExitCode:
-    """Export the datasets of a past run as Parquet, NDJSON or CSV files."""
+    """Export the datasets or stored results of a past run as Parquet, NDJSON or CSV files."""
     from runax_cli.commands import runs
-    from runax_cli.executor.sql.parquet import ExportFormat
+    from runax_cli.executor.sql.export import ExportFormat
 
-    return runs.run_export(run, common, form=ExportFormat(form), out=out)
+    return runs.run_export(run, common, form=ExportFormat(form), out=out, save=save or ())
 
 
 @runs_app.command("schema", cls=HelpCommand)
@@ -259,7 +278,7 @@ def prune_runs(
     is_all: Annotated[bool, typer.Option("--all", metavar="", help="Remove every stored dataset.")] = False,
     common: CommonOptions,
 ) -> ExitCode:
-    """Remove stored datasets over the age or size limit of the settings; runs stay listed."""
+    """Remove stored datasets and results over the age or size limit of the settings; runs stay listed."""
     from runax_cli.commands import runs
 
     return runs.prune(common, is_all=is_all)

@@ -52,19 +52,56 @@ if sys.version_info < (3, 11, 8):
 _SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_", "RUNAX_", "LOG_DIR", "TIMEOUT")
 
 
+_USER_FOLDERS = ("xdg_state_home", "xdg_config_home", "xdg_cache_home", "xdg_data_home")
+_FOLDERS = (*_USER_FOLDERS, "work")
+
+
+@pytest.fixture(scope="session")
+def blank_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """A function that returns a folder whose folders are empty: the same one until something is written to it."""
+    made: list[Path] = []
+
+    def blank() -> Path:
+        if not made or not _is_blank(made[-1]):
+            made.append(tmp_path_factory.mktemp("blank"))
+            _make_folders(made[-1])
+        return made[-1]
+
+    return blank
+
+
+def _make_folders(parent: Path) -> None:
+    for name in _FOLDERS:
+        (parent / name).mkdir()
+
+
+def _is_blank(parent: Path) -> bool:
+    names = {folder.name for folder in parent.iterdir()}
+    return names == set(_FOLDERS) and not any(any((parent / name).iterdir()) for name in _FOLDERS)
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the developer's machine reaches a test, and no test writes outside its folder."""
+def clean_environment(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, blank_folder: Callable[[], Path]
+) -> None:
+    """No setting of the developer's machine reaches a test, and no test writes outside its folder.
+
+    The folder is `tmp_path` if the test uses it. Making a `tmp_path` costs more than most unit tests run, so the others
+    share a folder for as long as none of them writes to it.
+    """
     for name in list(os.environ):
         if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
             monkeypatch.delenv(name)
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        folder = tmp_path / name.lower()
-        folder.mkdir()
-        monkeypatch.setenv(name, str(folder))
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
+    # Without bytecode files every process of a test compiles a thousand modules first.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    if "tmp_path" in request.fixturenames:
+        folder = request.getfixturevalue("tmp_path")
+        _make_folders(folder)
+    else:
+        folder = blank_folder()
+    for name in _USER_FOLDERS:
+        monkeypatch.setenv(name.upper(), str(folder / name))
+    monkeypatch.chdir(folder / "work")
 
 
 @pytest.fixture

@@ -63,8 +63,8 @@ _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser sile
 class MalformedBody(ValueError):
     """The body does not match its content type; `is_truncated` if its end seems to be missing."""
 
-    def __init__(self, why: str, *, is_truncated: bool = False) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, *, is_truncated: bool = False) -> None:
+        super().__init__(reason)
         self.is_truncated = is_truncated
 
 
@@ -99,12 +99,12 @@ def _media_type(content_type: str | None) -> tuple[str, str | None]:
 
 
 def _decode(data: bytes, charset: str) -> str:
-    for encoding in (charset, "utf-8-sig", "latin-1"):
+    for encoding in (charset, "utf-8-sig"):
         try:
             return data.decode(encoding)
         except (UnicodeError, LookupError):
             continue
-    raise MalformedBody("the body is not text")  # unreachable: latin-1 decodes anything
+    return data.decode("latin-1")
 
 
 def _parse_json(data: bytes, charset: str | None) -> Json:
@@ -127,7 +127,7 @@ def _parse_json_slowly(data: bytes) -> Json:
     """
     try:
         text = data.decode("utf-8")
-        value = json.loads(text, parse_constant=_constant_as_null, parse_float=_finite_float)
+        value = json.loads(text, parse_constant=lambda _: None, parse_float=_finite_float)
         return _without_lone_surrogates(value) if "\\u" in text else value
     except UnicodeDecodeError as error:
         raise MalformedBody(f"invalid JSON: not UTF-8 at byte {error.start}") from None
@@ -140,10 +140,6 @@ def _parse_json_slowly(data: bytes) -> Json:
         raise
     except ValueError:
         raise MalformedBody("invalid JSON: an integer has too many digits") from None
-
-
-def _constant_as_null(_name: str) -> None:
-    return None
 
 
 def _finite_float(digits: str) -> float:

@@ -35,7 +35,7 @@ class CircuitBreaker:
         return None
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Why the circuit is open, as a clause without a full stop."""
         return f"{self._failures} requests failed in a row; last error: {self._why}"
 
@@ -43,10 +43,10 @@ class CircuitBreaker:
         """Close the circuit: the server responded."""
         self._failures, self._is_probing = 0, False
 
-    def record_failure(self, why: str) -> None:
+    def record_failure(self, reason: str) -> None:
         """Count a request without a usable response."""
         self._failures += 1
-        self._why, self._is_probing = why, False
+        self._why, self._is_probing = reason, False
         self._opened_at = self._clock.monotonic()
 
     def release(self) -> None:

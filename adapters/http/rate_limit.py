@@ -144,9 +144,9 @@ class RateLimiter:
             return pause_s
         if remaining < 1:
             return max(pause_s, window_s)
-        return max(pause_s, self._share_s(remaining, now) if self._is_scarce(remaining) else 0.0)
+        return max(pause_s, self._spacing_s(remaining, now) if self._is_scarce(remaining) else 0.0)
 
-    def _share_s(self, remaining: float, now: float) -> float:
+    def _spacing_s(self, remaining: float, now: float) -> float:
         """Return the wait for the next of `remaining` requests, spread over the time until the reset."""
         slot = max(self._next_at, now)
         self._next_at = slot + (self._resets_at - slot) / (remaining + 1)

@@ -169,8 +169,8 @@ class HttpTransport:
         """Wait until the rate limit of the source allows the next request."""
         wait_s = self._rate_limiter.reserve_s()
         if wait_s > 0:
-            why = f"'{self._source}' reports that its rate limit is reached"
-            observer(RequestThrottled(self._source, location, wait_s, why))
+            reason = f"'{self._source}' reports that its rate limit is reached"
+            observer(RequestThrottled(self._source, location, wait_s, reason))
             await self._clock.sleep(wait_s)
 
     async def _send_through_breaker(
@@ -179,7 +179,7 @@ class HttpTransport:
         """Send a request unless the circuit is open, and record the outcome."""
         open_s = self._breaker.open_for_s()
         if open_s is not None:
-            text = f"requests to '{self._source}' are paused for {open_s:.0f} s: {self._breaker.why}"
+            text = f"requests to '{self._source}' are paused for {open_s:.0f} s: {self._breaker.reason}"
             raise CircuitOpen(text, source=self._source, location=location, retry_after_s=open_s)
         try:
             response = await self._send_once(request, location, exchange)
@@ -271,12 +271,12 @@ class HttpTransport:
                     return response, await self._read(response, location, rate_limit)
             finally:
                 await response.aclose()
-            request = self._redirected(request, response.status_code, target, location)
+            request = self._redirect(request, response.status_code, target, location)
         raise MalformedResponse(
             f"too many redirects: more than {_MAX_REDIRECTS}", source=self._source, location=location
         )
 
-    def _redirected(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
+    def _redirect(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
         url = resolve_url(request.url, target)
         if url is None or Origin.of(url) != Origin.of(request.url):
             shown = self._mask.text(target.partition("?")[0])

@@ -156,10 +156,11 @@ def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
     return other.host == mine.host and other.scheme != mine.scheme and (has_own_port or is_default)
 
 
-def resolve_url(base: httpx2.URL, reference: str) -> httpx2.URL | None:
+def resolve_url(base: httpx2.URL | None, reference: str) -> httpx2.URL | None:
     """Resolve a reference against a base URL, without user information and fragment; None if it is not an http URL."""
     try:
-        url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
+        url = httpx2.URL(reference.strip()) if base is None else base.join(reference.strip())
+        url = url.copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, ValueError, UnicodeError):
         return None
     return url if is_http_url(url) else None

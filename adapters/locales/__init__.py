@@ -4,9 +4,9 @@ Tools are described in English. Another language is a module with a `GLOSSARY` o
 `_GLOSSARIES`.
 """
 
-from adapters.locales import cs
+from adapters.locales import cs, de
 
-_GLOSSARIES = (cs.GLOSSARY,)
+_GLOSSARIES = (cs.GLOSSARY, de.GLOSSARY)
 
 
 def translate(word: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ that read are retried: a write that was interrupted by a lost connection may hav
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -38,6 +38,7 @@ from adapters.errors import (
 )
 from adapters.http.circuit_breaker import CircuitBreaker
 from adapters.http.rate_limit import RateLimiter
+from adapters.http.retry import backoff_s
 from adapters.mcp.connection.errors import FailureContext, empty_result_error, secret_mask_of, tool_error
 from adapters.mcp.connection.sdk_bridge import cursor_of, list_member, unusable_tools, usable_tools
 from adapters.mcp.connection.session import McpConnection, ToolPage
@@ -66,22 +67,19 @@ from adapters.source_events import (
 )
 
 _MAX_LIST_PAGES = 1000
-_MAX_BARREN_PAGES = 3
+_MAX_EMPTY_PAGES = 3
 """Pages in a row that add no tool before listing stops; filters can leave single pages empty."""
 _PROGRESS_INTERVAL_S = 0.5
 _LARGE_CHARS = 500_000
-_BASE_DELAY_S, _MAX_DELAY_S = 0.5, 10.0
+_MAX_DELAY_S = 10.0
 
 
 class McpSource:
     """An MCP server. Create it with `open` and close it with `aclose`; calls may run concurrently."""
 
-    def __init__(
-        self, settings: McpSettings, *, clock: Clock | None = None, jitter: Callable[[], float] = random.random
-    ) -> None:
+    def __init__(self, settings: McpSettings, *, clock: Clock | None = None) -> None:
         self._settings = settings
         self._clock = clock or SystemClock()
-        self._jitter = jitter
         self._rate_limiter, self._breaker = RateLimiter(self._clock), CircuitBreaker(self._clock)
         self._connection: McpConnection | None = None
         self._lock = asyncio.Lock()
@@ -89,11 +87,9 @@ class McpSource:
         self._warned: set[tuple[str, str]] = set()
 
     @classmethod
-    async def open(
-        cls, settings: McpSettings, *, clock: Clock | None = None, jitter: Callable[[], float] = random.random
-    ) -> "McpSource":
+    async def open(cls, settings: McpSettings, *, clock: Clock | None = None) -> "McpSource":
         """Connect. Raises SourceError if the server cannot be reached or refuses the connection."""
-        source = cls(settings, clock=clock, jitter=jitter)
+        source = cls(settings, clock=clock)
         await source._connect()
         return source
 
@@ -105,7 +101,7 @@ class McpSource:
     async def list_tools(self) -> ToolList:
         """All tools, from every page of the list; listed again after the server announces a change.
 
-        Listing stops when pages add nothing new; `left_out` then says that the list is incomplete.
+        Listing stops when pages add nothing new; `skipped` then says that the list is incomplete.
         """
         connection = self._connection
         if self._tools is None or (connection is not None and connection.is_list_stale):
@@ -141,7 +137,7 @@ class McpSource:
             flaw=result.flaw,
         )
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
+    async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request that a call would send: the tool, its arguments, and the server without secrets."""
         spec, settings = await self._find_tool(tool), self._settings
         mask = secret_mask_of(settings)
@@ -215,7 +211,7 @@ class McpSource:
         cursors: set[str] = set()
         names: set[str] = set()
         cursor: str | None = None
-        n_barren = 0
+        n_empty = 0
         for _ in range(_MAX_LIST_PAGES):
             try:
                 page = await connection.list_tools(cursor)
@@ -231,8 +227,8 @@ class McpSource:
             if cursor is None:
                 return pages, []
             names |= new
-            n_barren = 0 if new else n_barren + 1
-            if cursor in cursors or n_barren > _MAX_BARREN_PAGES:
+            n_empty = 0 if new else n_empty + 1
+            if cursor in cursors or n_empty > _MAX_EMPTY_PAGES:
                 reason = f"cursor '{cursor}' returns no new tools"
                 break
             cursors.add(cursor)
@@ -301,7 +297,7 @@ class McpSource:
     def _check_circuit(self, spec: ToolSpec) -> None:
         remaining_s = self._breaker.open_for_s()
         if remaining_s is not None:
-            text = f"MCP server '{self.name}' is paused for {remaining_s:.0f} s more: {self._breaker.why}"
+            text = f"MCP server '{self.name}' is paused for {remaining_s:.0f} s more: {self._breaker.reason}"
             raise CircuitOpen(text, source=self.name, location=_location(spec), retry_after_s=remaining_s)
 
     async def _request_once(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> JsonObject:
@@ -352,8 +348,7 @@ class McpSource:
         """Exponential backoff with full jitter; Retry-After takes precedence, up to the maximum delay."""
         if error.retry_after_s is not None:
             return min(error.retry_after_s, _MAX_DELAY_S)
-        limit_s: float = min(_MAX_DELAY_S, _BASE_DELAY_S * 2 ** (attempt - 1))
-        return limit_s * self._jitter()
+        return min(_MAX_DELAY_S, backoff_s(attempt - 1, jitter=random.random()))  # noqa: S311
 
     async def _parse(self, spec: ToolSpec, raw: JsonObject, observer: OnEvent) -> ParsedResult:
         """The parsed result; a large one is parsed in a thread."""

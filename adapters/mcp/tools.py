@@ -31,7 +31,11 @@ _MEMBER_DEPTH, _MAX_MEMBERS = 2, 40
 def argument_schemas(schema: JsonObject) -> dict[str, JsonObject]:
     """The arguments by name, members of objects by path (`page/limit`), with local references resolved."""
     return flatten_parameters(
-        {name: _resolve_members(value, schema) for name, value in _properties(schema).items() if _is_schema(value)}
+        {
+            name: _resolve_members(value, schema)
+            for name, value in _properties(schema).items()
+            if isinstance(value, dict)
+        }
     )
 
 
@@ -90,7 +94,9 @@ def _resolve_members(value: Json, root: JsonObject, depth: int = _MEMBER_DEPTH) 
     members = _properties(schema)
     if not depth or not members or len(members) > _MAX_MEMBERS:
         return schema
-    inner = {name: _resolve_members(member, root, depth - 1) for name, member in members.items() if _is_schema(member)}
+    inner = {
+        name: _resolve_members(member, root, depth - 1) for name, member in members.items() if isinstance(member, dict)
+    }
     return {**schema, "properties": inner}
 
 
@@ -105,10 +111,6 @@ def _unwrap_nullable(value: Json, root: JsonObject) -> JsonObject:
             beside = {name: inner for name, inner in schema.items() if name not in (key, "default")}
             return {**branches[0], **beside}
     return schema
-
-
-def _is_schema(schema: Json) -> bool:
-    return isinstance(schema, dict)
 
 
 def type_of(schema: JsonObject) -> str:

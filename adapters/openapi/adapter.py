@@ -68,11 +68,10 @@ class OpenApiSource:
         document: LazyDocument,
         *,
         client: httpx2.AsyncClient,
-        owns_client: bool,
         clock: Clock,
     ) -> None:
         self._settings, self._builder, self._document = settings, builder, document
-        self._client, self._owns_client = client, owns_client
+        self._client = client
         self._validator = CallValidator(document.value, builder.reader)
         self._lock = asyncio.Lock()
         self._tools: ToolList | None = None
@@ -88,25 +87,19 @@ class OpenApiSource:
 
     @classmethod
     async def open(
-        cls,
-        settings: OpenApiSettings,
-        *,
-        client: httpx2.AsyncClient | None = None,
-        clock: Clock | None = None,
-        observer: OnEvent = ignore_events,
+        cls, settings: OpenApiSettings, *, clock: Clock | None = None, observer: OnEvent = ignore_events
     ) -> "OpenApiSource":
         """Load the document. Raises DocumentError if it is unusable; invalid parts only skip their operations."""
-        clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
+        clock, client = clock or SystemClock(), new_client((settings.base_url, settings.document))
         try:
-            fetcher = _new_fetcher(settings, http, clock, observer)
+            fetcher = _new_fetcher(settings, client, clock, observer)
             document = LazyDocument(fetcher, await fetcher.open(settings.document))
             _require_known_version(document.value, settings)
             builder = await document.run(lambda: OpenApiToolBuilder(document.value, settings))
         except BaseException:
-            if client is None:
-                await http.aclose()
+            await client.aclose()
             raise
-        return cls(settings, builder, document, client=http, owns_client=client is None, clock=clock)
+        return cls(settings, builder, document, client=client, clock=clock)
 
     @property
     def name(self) -> str:
@@ -246,9 +239,8 @@ class OpenApiSource:
         return tuple(name for name, error in zip(names, missing, strict=True) if error is not None)
 
     async def aclose(self) -> None:
-        """Close the HTTP client, unless it was passed in."""
-        if self._owns_client:
-            await self._client.aclose()
+        """Close the HTTP client."""
+        await self._client.aclose()
 
     async def _tool(self, name: str) -> OpenApiTool:
         if self._tools is None:
@@ -268,7 +260,7 @@ class OpenApiSource:
     ) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
         if base.url is None:
-            raise DocumentError(base.why, source=self.name, location=tool.spec.locator, requests=0)
+            raise DocumentError(base.reason, source=self.name, location=tool.spec.locator, requests=0)
         try:
             return build_request(tool, arguments, base=base.url, credentials=credentials)
         except InvalidArguments as error:
@@ -297,8 +289,8 @@ class OpenApiSource:
 
     def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
         target = self._mask.text(text.partition("?")[0])[:200]
-        why = f"link to the next page not followed: '{target}' has {where}"
-        return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
+        reason = f"link to the next page not followed: '{target}' has {where}"
+        return ForeignOrigin(reason, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
         faults, note = await self._document.run(lambda: self._validator.check_request(tool, built))

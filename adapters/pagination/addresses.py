@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
 
 from adapters.base import Json, JsonObject, PageAddress, Pagination, PaginationStyle
 
@@ -27,28 +26,14 @@ def may_repeat_address(pagination: Pagination) -> bool:
 def page_address(pagination: Pagination, *, page_index: int, size: int | None) -> PageAddress:
     """The page `page_index` (from 0) of pages of `size` records. Raises ValueError for styles without addresses."""
     match pagination.convention:
-        case PaginationStyle.OFFSET:
-            if size is None:
-                raise ValueError("pages by offset need a size; use offset_address with the records received so far")
-            return offset_address(pagination, offset=page_index * size, size=size)
         case PaginationStyle.PAGE:
             return _with_position(pagination, pagination.first + page_index, size)
-        case PaginationStyle.RANGE:
-            if size is None:
-                raise ValueError("pages by range need a size")
+        case PaginationStyle.OFFSET | PaginationStyle.RANGE if size is not None:
             return offset_address(pagination, offset=page_index * size, size=size)
-        case (
-            PaginationStyle.SINGLE
-            | PaginationStyle.CURSOR
-            | PaginationStyle.NEXT_URL
-            | PaginationStyle.LINK_HEADER
-            | PaginationStyle.KEYSET
-        ):
-            raise ValueError(
-                f"pages of style '{pagination.convention}' have no address; follow the next page of each response"
-            )
-        case _:
-            assert_never(pagination.convention)
+        case PaginationStyle.OFFSET | PaginationStyle.RANGE:
+            raise ValueError("pages by offset or range need a size; or use offset_address with the records received")
+        case style:
+            raise ValueError(f"pages of style '{style}' have no address; follow the next page of each response")
 
 
 def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> PageAddress:
@@ -70,13 +55,13 @@ def first_address(pagination: Pagination, *, size: int | None, with_totals: bool
     """
     if pagination.convention is PaginationStyle.RANGE:
         place = PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
-        prefer = {"Prefer": "count=exact"} if with_totals and not pagination.totals else {}
+        prefer = {"Prefer": "count=exact"} if with_totals and not pagination.total_flags else {}
         place = replace(place, headers={**place.headers, **prefer})
     else:
         place = _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
-    if not with_totals or not pagination.totals:
+    if not with_totals or not pagination.total_flags:
         return place
-    return replace(place, arguments={**place.arguments, **dict(pagination.totals)})
+    return replace(place, arguments={**place.arguments, **dict(pagination.total_flags)})
 
 
 def smallest_page_size(pagination: Pagination) -> int | None:
@@ -98,7 +83,7 @@ def metadata_address(pagination: Pagination) -> PageAddress:
 def with_declared_types(arguments: Mapping[str, Json], pagination: Pagination) -> JsonObject:
     """The arguments of a page in their declared types: digits if the document declares a number as a string."""
     return {
-        name: str(value) if name in pagination.texts and isinstance(value, int) else value
+        name: str(value) if name in pagination.numeric_strings and isinstance(value, int) else value
         for name, value in arguments.items()
     }
 
@@ -109,6 +94,6 @@ def _with_position(pagination: Pagination, position: int | None, size: int | Non
         arguments[pagination.position] = position
     if pagination.size is not None and size is not None:
         arguments[pagination.size] = size
-    if pagination.last is not None and pagination.span is not None and position is not None:
-        arguments[pagination.last] = position + pagination.span - 1
+    if pagination.range_end is not None and pagination.range_size is not None and position is not None:
+        arguments[pagination.range_end] = position + pagination.range_size - 1
     return PageAddress(arguments)

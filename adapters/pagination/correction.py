@@ -12,7 +12,7 @@ from adapters.pagination.read.page import PageReading
 from adapters.pagination.read.totals import Certainty
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary import parameters as spelling
-from adapters.pagination.vocabulary.members import plain, says_cursor, says_next
+from adapters.pagination.vocabulary.members import is_cursor_name, is_next_name, plain
 
 _BY_URL = frozenset({PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
 
@@ -55,14 +55,10 @@ def correct_pagination(pagination: Pagination, reading: PageReading) -> Paginati
         and reading.kind in _BY_URL
         and not (pagination.is_addressable and _has_position(url, pagination))
     ):
-        other = _by_url(pagination, reading.kind, reading)
-        is_news = was not in (PaginationStyle.SINGLE, reading.kind)
-        return PaginationCorrection(
-            other,
-            f"the response has the URL of the next page: followed instead of {_description_of(pagination)}"
-            if is_news
-            else None,
-        )
+        own = f"'{pagination.position}'" if pagination.position else f"the pagination style '{was.value}'"
+        text = f"the response has the URL of the next page: followed instead of {own}"
+        is_same = was in (PaginationStyle.SINGLE, reading.kind)
+        return PaginationCorrection(_by_url(pagination, reading.kind, reading), None if is_same else text)
     if was is PaginationStyle.KEYSET and reading.kind is PaginationStyle.CURSOR:
         text = f"the response has a cursor for '{pagination.position}', which was taken for the key of a record"
         return PaginationCorrection(
@@ -102,7 +98,7 @@ def _takes_cursor(name: str, schema: Json) -> bool:
     kinds = schema.get("type", "string")
     is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
     is_known = plain(name) in vocabulary.NEXT_CURSORS | vocabulary.WEAK_CURSORS
-    return is_text and (is_known or says_cursor(name) or says_next(name))
+    return is_text and (is_known or is_cursor_name(name) or is_next_name(name))
 
 
 def _by_url(pagination: Pagination, kind: PaginationStyle, reading: PageReading) -> Pagination:
@@ -175,9 +171,3 @@ def _has_position(url: str, pagination: Pagination) -> bool:
 def _spellings(pagination: Pagination) -> frozenset[str]:
     position = pagination.position or ""
     return frozenset({plain(position), plain(position.rpartition("/")[2])})
-
-
-def _description_of(pagination: Pagination) -> str:
-    return (
-        f"'{pagination.position}'" if pagination.position else f"the pagination style '{pagination.convention.value}'"
-    )

@@ -64,7 +64,13 @@ class Knowing:
         question = request.partition("QUESTION:\n")[2].strip()
         script = self.scripts.get(folded(question))
         parts = (script.parts or (script.text,)) if script is not None else (question,)
-        told = [{"question": part, "need": "compute", "after": [], "must_contain": ""} for part in parts]
+        tools = (
+            [sorted({fetch.tool for fetch in step.fetches}) for step in script.steps] if script is not None else [[]]
+        )
+        told = [
+            {"question": part, "need": "compute", "after": [], "must_contain": "", "tools": named}
+            for part, named in zip(parts, tools, strict=True)
+        ]
         return json.dumps({"parts": told}, ensure_ascii=False)
 
     def _input_tokens(self, wire: WireRequest) -> int:

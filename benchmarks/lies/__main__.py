@@ -17,9 +17,10 @@ from pathlib import Path
 from benchmarks.lies.cases import Case, cases, domains, records
 from benchmarks.lies.evidence import EvidenceBuilder
 from benchmarks.lies.played_review import read_replies, request_of, review_answer, write_requests
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.review import ReviewRequest
 from runax_cli.agent.evidence.shown import ShownData
-from runax_cli.agent.evidence.verify import CheckedStatement, check_statements
+from runax_cli.agent.evidence.verify import check_statements
 from runax_cli.agent.planning.data_need import needs_data
 
 MIN_CAUGHT = 0.75

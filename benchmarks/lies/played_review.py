@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.lies.cases import Case
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.review import ReviewRequest, apply_review, build_review, check_reply
 from runax_cli.agent.evidence.shown import ShownData
-from runax_cli.agent.evidence.verify import CheckedStatement
 from runax_cli.agent.prompts import REVIEWER_SYSTEM, REVIEWER_USER
 
 

@@ -326,4 +326,51 @@ COMPOUNDS = (
         events.events_temperature_by_kind,
         two.cities_with_most_outages,
     ),
+    _compound(
+        "active-and-their-fees",
+        "How many customers are active, and what is their total monthly fee in CZK?",
+        customers.customers_active,
+        customers.customers_fees_of_active,
+    ),
+    _compound(
+        "late-and-how-late",
+        "How many invoices were paid after their due date, and by how many days on average were they late (two "
+        "decimals)?",
+        payments.payments_paid_late,
+        payments.payments_average_delay,
+    ),
+    _compound(
+        "extra-and-its-sum",
+        "How many invoices have a line for an extra service (line code extra), and what did these lines bring in total "
+        "on invoices in CZK?",
+        payments.payments_with_extra,
+        payments.payments_extra_sum,
+    ),
+    _compound(
+        "urgent-and-tagged",
+        "How many urgent tickets are still open (status open), and how many tickets carry both the tag fibre and the "
+        "tag vip?",
+        tickets.tickets_urgent_and_open,
+        tickets.tickets_fibre_and_vip,
+    ),
+    _compound(
+        "phones-and-names-cs",
+        "Kolik zákazníků nemá uvedené telefonní číslo a kolik různých celých jmen se mezi zákazníky vyskytuje?",
+        customers.customers_without_phone,
+        customers.customers_distinct_names,
+    ),
+    _compound(
+        "overdue-and-their-sum-cs",
+        "Kolik různých zákazníků má fakturu po splatnosti (overdue) a jaká je jejich celková částka v CZK?",
+        payments.payments_customers_overdue,
+        payments.payments_overdue_sum,
+    ),
+    _compound(
+        "three-of-invoices",
+        "What is the median amount of an invoice in CZK, how much was refunded altogether (CZK invoices only), and how "
+        "many invoices have a number that starts with 202603?",
+        payments.payments_median_amount,
+        payments.payments_refunded,
+        payments.payments_numbered_202603,
+    ),
 )

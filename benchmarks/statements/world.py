@@ -1,6 +1,6 @@
 """The data behind the statements: two datasets of which some rows were shown, and query results. All is invented."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -194,6 +194,10 @@ class InMemoryRecords:
         if not 1 <= row <= len(self.rows):
             raise KeyError(row)
         return self.rows[row - 1]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """All records."""
+        return iter(self.rows)
 
 
 def shown_data() -> ShownData:

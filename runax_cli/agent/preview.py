@@ -114,7 +114,9 @@ class Previewer:
         return await asyncio.to_thread(self._question_preview, scheduler, run, recorder.steps)
 
     async def _plan_and_run(self, question: str, run: RunContext) -> SubQuestionScheduler:
-        plan = plan_by_rule(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
+        plan = plan_by_rule(question, nouns=run.tools.sources.nouns)
+        if plan is None:
+            plan = await (await asyncio.to_thread(run.planner, question)).plan(question)
         emit_plan(plan, run.emitter)
         self.dry_run.required_parts = frozenset(number for sub in plan.sub_questions for number in sub.after)
 

@@ -136,6 +136,7 @@ class _ActiveRun:
             calls=() if run is None else self.calls_of(run),
             needs_data=run is not None and run.needs_data,
             judgements=self.judgements.get(number, {}),
+            sweep=None if run is None else run.sweep,
         )
 
 
@@ -250,8 +251,10 @@ class Session:
         return None
 
     async def _plan_and_run(self, run: _ActiveRun) -> None:
+        if self.workbench is not None:
+            await self.workbench.start_turn()
         planner = await asyncio.to_thread(run.context.planner, run.question)
-        plan = plan_by_rule(run.question) or await planner.plan(run.question)
+        plan = plan_by_rule(run.question, nouns=self._source_tools.nouns) or await planner.plan(run.question)
         emit_plan(plan, run.emitter)
         run.scheduler = SubQuestionScheduler(
             plan=plan, start=run.start, budget=run.context.budget, planner=planner, emitter=run.emitter
@@ -374,6 +377,7 @@ class Session:
             coverage=assembly.coverage,
             calls=assembly.calls,
             evidence=assembly.evidence,
+            sweeps=assembly.sweeps,
             usage=meter.report(),
             cost_usd=meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,

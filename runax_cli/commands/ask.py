@@ -2,7 +2,7 @@
 
 import select
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import fstat
 from typing import TextIO
 
@@ -10,23 +10,24 @@ from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.save import SaveTarget, parse_targets, save_notes
 from runax_cli.core.errors import RunaxError, UsageError
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.results import Coverage, ErrorReport, RunResult, RunStatus
 from runax_cli.process import abort
 from runax_cli.settings.loader import Configuration
-from runax_cli.ui.repl import Repl
 
 _NOTE_AFTER_S = 2.0
 _STDIN = "-"
 
 
-async def run_query(argument: str | None, common: CommonOptions) -> ExitCode:
-    """Ask the question given by the argument and the pipe."""
+async def run_query(argument: str | None, common: CommonOptions, *, save: Sequence[str] = ()) -> ExitCode:
+    """Ask the question given by the argument and the pipe, and save stored results to files."""
     env = environment_of(common)
+    targets = parse_targets(save)
     note = Printer(env, "text").note
     question = question_of(argument, env.stdin, is_terminal=env.is_stdin_terminal, note=note)
-    return await ask_question(question, common)
+    return await ask_question(question, common, save=targets)
 
 
 async def run_chat(common: CommonOptions) -> ExitCode:
@@ -34,6 +35,9 @@ async def run_chat(common: CommonOptions) -> ExitCode:
     env = environment_of(common)
     if not (env.is_stdin_terminal and env.is_stderr_terminal):
         raise UsageError("`runax chat` needs a terminal. Ask a single question with `runax query`.")
+    # prompt_toolkit is slow to import, and a single question does not need it.
+    from runax_cli.ui.repl import Repl
+
     view = view_of(common)
     async with open_conversation(configuration_of(common), common, view) as conversation:
         code = await Repl(conversation, view, env=env).run()
@@ -51,22 +55,41 @@ async def run_without_command(common: CommonOptions, *, print_help: Callable[[],
     return await ask_question(question, common) if question else print_help()
 
 
-async def ask_question(question: str, common: CommonOptions, configuration: Configuration | None = None) -> ExitCode:
+async def ask_question(
+    question: str,
+    common: CommonOptions,
+    configuration: Configuration | None = None,
+    *,
+    save: Sequence[SaveTarget] = (),
+) -> ExitCode:
     """Ask one question. An error before the run starts is printed in the output format too, then raised."""
     try:
-        return await _ask(question, common, configuration or configuration_of(common))
+        result = await _ask(question, common, configuration or configuration_of(common))
     except RunaxError as error:
         if common.output.form != "text":
             view_of(common).print_result(_failed_result(question, error))
         raise
+    _save(save, result, common)
+    return ExitCode(result.exit_code)  # type: ignore[call-arg]  # looks up a member
 
 
-async def _ask(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
+def _save(targets: Sequence[SaveTarget], result: RunResult, common: CommonOptions) -> None:
+    """Save results after the answer was printed. If the run itself failed, a failure is only noted."""
+    note = Printer(environment_of(common), "text").note
+    try:
+        save_notes(targets, result, note=(lambda _text: None) if common.output.quiet else note)
+    except RunaxError as error:
+        if result.exit_code == ExitCode.COMPLETE:
+            raise
+        note(f"runax: {error}")
+
+
+async def _ask(question: str, common: CommonOptions, configuration: Configuration) -> RunResult:
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
         result = await until_interrupted(conversation.ask(question), conversation, view)
         view.print_result(result)
-    return ExitCode(result.exit_code)  # type: ignore[call-arg]  # looks up a member
+    return result
 
 
 def _failed_result(question: str, error: RunaxError) -> RunResult:

@@ -133,11 +133,13 @@ class SessionConversation:
     async def resume(self, stored: StoredRun) -> RunResult:
         """Resume a stored run, as the first turn of this conversation.
 
-        Earlier answers of its conversation are remembered, but their datasets are not open; no new dataset reuses a
-        name that these answers cite.
+        Earlier answers of its conversation are remembered, but their datasets are not open; no new dataset or result
+        reuses a name that these answers cite.
         """
         earlier = (run.result for run in self.runtime.journal.earlier_runs(stored) if run.result is not None)
-        self.runtime.store.reserve_names(call.dataset for result in earlier for call in result.calls if call.dataset)
+        calls = [call for result in earlier for call in result.calls]
+        self.runtime.store.reserve_names(call.dataset for call in calls if call.dataset)
+        self.runtime.store.reserve_names(kept.name for call in calls for kept in call.stored)
         mark_session(self.runtime.store.folder, stored.session_id)
         return self.redactor.model(await self.session.resume(stored))
 

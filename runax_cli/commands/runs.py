@@ -10,11 +10,12 @@ from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, Row, environment_of
+from runax_cli.commands.save import parse_targets, save_results
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import RunResult, RunStatus, counted
-from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset
+from runax_cli.executor.sql.export import ExportFormat, export, open_dataset
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.runtime.state import (
     datasets_of,
@@ -169,9 +170,14 @@ def _invocation(stored: StoredRun) -> dict[str, Any]:
     return invocation if isinstance(invocation, dict) else {}
 
 
-def run_export(prefix: str, common: CommonOptions, *, form: ExportFormat, out: Path) -> ExitCode:
-    """Write every dataset of a run to `<out>/<dataset>.<form>`."""
-    folders = _dataset_folders(stored_run(prefix))
+def run_export(
+    prefix: str, common: CommonOptions, *, form: ExportFormat, out: Path, save: Sequence[str] = ()
+) -> ExitCode:
+    """Write every dataset of a run to `<out>/<dataset>.<form>`; with `save` only the stored results that it names."""
+    stored = stored_run(prefix)
+    if save:
+        return _export_results(stored, save, common)
+    folders = _dataset_folders(stored)
     targets = {folder: out / f"{folder.name}.{form.value}" for folder in folders}
     for target in targets.values():
         if target.exists():
@@ -182,6 +188,17 @@ def run_export(prefix: str, common: CommonOptions, *, form: ExportFormat, out: P
         raise UsageError(f"cannot use the folder '{out}': {error.strerror or error}.") from error
     rows = [_export(folder, target, form) for folder, target in targets.items()]
     Printer(environment_of(common), common.output.form).rows("datasets", rows, columns=("dataset", "records", "path"))
+    return ExitCode.COMPLETE
+
+
+def _export_results(stored: StoredRun, save: Sequence[str], common: CommonOptions) -> ExitCode:
+    targets = parse_targets(save)
+    if stored.result is None:
+        raise UsageError(
+            f"the run '{stored.run_id}' did not finish. Resume it first: runax runs resume {stored.run_id}"
+        )
+    rows = save_results(targets, stored.result)
+    Printer(environment_of(common), common.output.form).rows("results", rows, columns=("result", "rows", "path"))
     return ExitCode.COMPLETE
 
 

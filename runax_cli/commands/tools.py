@@ -38,7 +38,7 @@ async def list_tools(common: CommonOptions) -> ExitCode:
         printer.rows("tools", rows, columns=_COLUMNS)
         if not common.output.quiet:
             for part in catalog.skipped:
-                printer.note(f"skipped: {part.path}: {part.why}")
+                printer.note(f"skipped: {part.path}: {part.reason}")
             if configuration.structure.tools and not rows:
                 printer.note(f"no tool matches {', '.join(map(repr, configuration.structure.tools))}")
             printer.note(size_summary(len(rows), sum(row["tokens"] for row in rows), configuration.settings))

@@ -49,6 +49,7 @@ class ReasonCode(StrEnum):
     NO_PROGRESS = "no_progress"
     WINDOW_ENDED = "window_ended"
     FIRST_N = "first_n"
+    COUNTED_ONLY = "counted_only"
     CHUNK_FAILED = "chunk_failed"
     LABELS_UNUSABLE = "labels_unusable"
     NOT_COMPUTED = "not_computed"
@@ -147,8 +148,24 @@ def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
             assert_never(lineage)
 
 
+class StoredResult(StoredModel):
+    """A result that is stored whole: of a SQL statement ("q1"), or a table of labels ("tickets_1_labels_1").
+
+    `path` is its Parquet file, None if it could not be stored; `note` then says why.
+    """
+
+    name: str
+    kind: Literal["sql", "labels"]
+    n_rows: int
+    path: str | None = None
+    note: str | None = None
+
+
 class SqlResult(StoredModel):
-    """A query that a statement cites. `rows` are the first of `n_rows`; `agreement` (0 to 1) is that of its labels."""
+    """A query that a statement cites. `rows` are the first of `n_rows`; `agreement` (0 to 1) is that of its labels.
+
+    `stored` is the path of the Parquet file with all rows, None if there is none.
+    """
 
     id: str
     sql: str
@@ -157,6 +174,7 @@ class SqlResult(StoredModel):
     n_rows: int = 0
     lineage: Lineage = Lineage.EXACT
     agreement: float | None = None
+    stored: str | None = None
 
 
 class Evidence(StoredModel):
@@ -193,7 +211,7 @@ class Evidence(StoredModel):
 
 
 class CallReport(StoredModel):
-    """One call in the result."""
+    """One call in the result. `stored` are the SQL results and tables of labels that it stored."""
 
     tool: str
     source: str
@@ -210,6 +228,7 @@ class CallReport(StoredModel):
     tokens_raw: int = 0
     tokens_to_model: int = 0
     duration_s: float = 0.0
+    stored: tuple[StoredResult, ...] = ()
 
 
 class RoleUsage(StoredModel):
@@ -247,6 +266,27 @@ class SubQuestionReport(StoredModel):
     error: ErrorReport | None = None
 
 
+class SkippedCall(StoredModel):
+    """A tool that takes the id of an entity and was not read, and why. `is_limit`: only a limit prevented it."""
+
+    tool: str
+    why: str
+    is_limit: bool = False
+
+
+class SweepReport(StoredModel):
+    """What was read for "everything about" an entity. `kind` and `id` are None if it was not found.
+
+    `visited` are the tools that take its id and were read, `skipped` those that were not.
+    """
+
+    name: str
+    kind: str | None = None
+    id: str | None = None
+    visited: tuple[str, ...] = ()
+    skipped: tuple[SkippedCall, ...] = ()
+
+
 class RunResult(StoredModel):
     """The complete result of a run; the object of `-o json` and of the event `run.finished`."""
 
@@ -261,6 +301,7 @@ class RunResult(StoredModel):
     coverage: Coverage = Coverage()
     calls: tuple[CallReport, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    sweeps: tuple[SweepReport, ...] = ()
     usage: UsageReport = UsageReport()
     cost_usd: float | None = None
     duration_s: float = 0.0

@@ -35,7 +35,18 @@ def one_line(text: str, *, limit: int | None = None) -> str:
     return folded if limit is None else truncate(folded, limit)
 
 
-FENCES = ("records", "findings", "texts", "parts", "known", "summary", "conversation", "evidence", "statements")
+FENCES = (
+    "records",
+    "findings",
+    "texts",
+    "parts",
+    "known",
+    "summary",
+    "conversation",
+    "skipped",
+    "evidence",
+    "statements",
+)
 """The tags between which prompts enclose untrusted text."""
 
 _CLOSING = re.compile(rf"<(\s*)/(?=\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)

@@ -10,7 +10,6 @@ from typing import Any
 _VALUE_ERROR_PREFIX = "Value error, "
 _URL_PATTERN_PREFIX = "^https?"
 _SOURCE_KINDS = frozenset({"openapi", "mcp"})
-_UNION_MEMBERS = frozenset({"OAuthClientSettings"})
 _SECRET_KEYS = frozenset({"headers", "env", "auth"})
 _BY_TYPE = {
     "int_parsing": "must be an integer",
@@ -66,8 +65,8 @@ def masked_value(loc: tuple[str | int, ...], value: object) -> str:
 
 
 def setting_path(loc: tuple[str | int, ...]) -> str:
-    """The dotted path of a pydantic error as the settings file spells it, without the names of union members."""
+    """The dotted path of a pydantic error as the settings file spells it, without the tags of union members."""
     parts = [str(part) for part in loc]
     if parts[:1] == ["sources"] and len(parts) > 2 and parts[2] in _SOURCE_KINDS:
         del parts[2]
-    return ".".join(part for part in parts if "[" not in part and part not in _UNION_MEMBERS)
+    return ".".join(part for part in parts if "[" not in part)

@@ -90,6 +90,16 @@ def is_surely_empty(probe: ProbeResult) -> bool:
     return probe.total == 0 and probe.certainty is Certainty.EXACT and probe.method is not ProbeMethod.METADATA
 
 
+def counted_total(probe: ProbeResult, *, n_first: int) -> int | None:
+    """Return the exact total that the source announced; None if there is none, so that records must be fetched.
+
+    `n_first`: records of the first page. A total that is not larger may be the length of that page.
+    """
+    if probe.total is None or probe.certainty is not Certainty.EXACT:
+        return None
+    return probe.total if probe.total > max(n_first, len(probe.sample)) else None
+
+
 def is_full_smallest_page(probe: ProbeResult) -> bool:
     """Whether the probe's page is as full as the smallest page size.
 

@@ -17,7 +17,15 @@ from adapters.pagination.probe.probe import ProbeResult, probe
 from runax_cli.core.event_types import StrategyChosen
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import Coverage, TotalIs
-from runax_cli.executor.call_plan import CallPlan, PlanLimits, chunking_event, paging_event, plan_call, probe_event
+from runax_cli.executor.call_plan import (
+    CallPlan,
+    PlanLimits,
+    chunking_event,
+    counted_total,
+    paging_event,
+    plan_call,
+    probe_event,
+)
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
 from runax_cli.executor.fetch.source_client import Source, SourceClient
 from runax_cli.executor.outcome import CallExecutor, CallOutcome, CallScope, DecidedCall, ResultEnvelope
@@ -142,6 +150,9 @@ class DryRunExecutor:
         found = await probe(call.tool, client, given=call.arguments)
         sample = await self._sample(found, client)
         duration_s = self._clock.monotonic() - started_s
+        is_counted = call.at_most == 0 and counted_total(found, n_first=0) is not None
+        if call.at_most == 0 and not is_counted:
+            call = replace(call, at_most=None)
         estimate = await asyncio.to_thread(self._estimate, found, sample)
         overhead = await asyncio.to_thread(self._overhead, call.focus)
         size = _expected_size(estimate, call)
@@ -152,6 +163,9 @@ class DryRunExecutor:
         # Chunks are packed by the upper bound of tokens, which is above their probable number.
         bound = replace(estimate, tokens_per_byte=estimate.tokens_per_byte * self._bound_ratio())
         plan = plan_call(call, found.pagination, size=size, estimate=bound, limits=limits)
+        if is_counted:
+            choice = StrategyChoice(Strategy.EMPTY, "only the number of records is asked for: nothing is fetched")
+            plan = replace(plan, choice=choice)
         _emit(scope.emitter, call, found, plan, tokens=size.tokens)
         return CallPreview(
             call=call,

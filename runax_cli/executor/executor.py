@@ -14,6 +14,7 @@ from runax_cli.executor.call_context import CallContext
 from runax_cli.executor.call_plan import (
     CallPlan,
     choose_strategy,
+    counted_total,
     expected_size,
     is_full_smallest_page,
     is_surely_empty,
@@ -42,6 +43,7 @@ from runax_cli.executor.responses import (
     ReadResult,
     build_envelope,
     build_report,
+    count_envelope,
     finished_events,
     tool_fault,
 )
@@ -113,8 +115,8 @@ class Executor:
         ctx = await self._start(call, scope, direct_limit=direct_limit)
         try:
             found = await self._probe(ctx)
-            if is_surely_empty(found):
-                return await self._finish(ctx, _no_records(ctx))
+            if (outcome := await self._answer_from_probe(ctx, found)) is not None:
+                return outcome
             plan = self._plan(ctx, found, self._estimate(found))
             ctx.emit_choice(plan.choice)
             opened = await self._fetch_first(ctx, found, plan)
@@ -130,8 +132,8 @@ class Executor:
         ctx = await self._start(call, scope, direct_limit=0)
         try:
             found = await self._probe(ctx)
-            if is_surely_empty(found):
-                return await self._finish(ctx, _no_records(ctx))
+            if (outcome := await self._answer_from_probe(ctx, found)) is not None:
+                return outcome
             opened = await self._fetch_first(ctx, found, self._plan(ctx, found, self._estimate(found)))
             await self._fetch_rest(ctx, opened)
         except (SourceError, StoreError, BudgetExhausted) as error:
@@ -140,6 +142,35 @@ class Executor:
         coverage = fetched.coverage(read_by_model=0)
         result = ReadResult(strategy=Strategy.DIRECT_PASS, coverage=coverage, dataset=opened.dataset)
         return await self._finish(ctx, result)
+
+    async def _answer_from_probe(self, ctx: CallContext, found: ProbeResult) -> CallOutcome | None:
+        """Finish a call that its probe already answers; None if records have to be fetched.
+
+        If only the number of records is asked for and the source does not announce it reliably, all are fetched.
+        """
+        if is_surely_empty(found):
+            return await self._finish(ctx, _no_records(ctx))
+        if ctx.call.at_most != 0:
+            return None
+        n_first = 0 if ctx.first_page is None else len(ctx.first_page.reading.records)
+        total = counted_total(found, n_first=n_first)
+        if total is None:
+            ctx.call = replace(ctx.call, at_most=None)
+            return None
+        dataset = await asyncio.to_thread(self._store.create, ctx.call.tool.noun)
+        return await self._finish_counted(ctx, total, dataset)
+
+    async def _finish_counted(self, ctx: CallContext, total: int, dataset: Dataset) -> CallOutcome:
+        """Build the outcome of a call whose records were only counted. Its empty dataset is the name to cite."""
+        noun = ctx.call.tool.noun
+        text = f"{total:,} {noun} were counted by the source; none were read"
+        coverage = Coverage(
+            records_total=total,
+            total_is=TotalIs.EXACT,
+            reasons=(*ctx.notes.reasons, Reason(code=ReasonCode.COUNTED_ONLY, text=text)),
+        )
+        envelope = count_envelope(ctx.call, total=total, dataset=dataset.name)
+        return await self._outcome(ctx, envelope, coverage, dataset=dataset)
 
     async def _start(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallContext:
         call = call.without_unsafe_paging

@@ -171,7 +171,8 @@ class DecidedCall:
     """A call that the guard let through.
 
     `arguments` are those of the API, without the virtual ones. `focus` says in words what to find out (the question
-    if the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all.
+    if the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all, 0 only asks
+    how many there are.
     `stored_dataset` names the dataset of an earlier call with the same arguments, which is read instead of the source.
     """
 
@@ -232,8 +233,11 @@ _CHANGING = re.compile(
 class QueryableTables(Protocol):
     """Registers datasets as SQL tables."""
 
-    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> str:
-        """Register a sealed dataset as a table and return its table card. Raises StoreError, QueryFailed."""
+    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> dict[str, Any]:
+        """Register a sealed dataset as a table. Raises StoreError, QueryFailed.
+
+        Returns its table card as `table`, and a few of its records by reference.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +274,8 @@ class SqlEvidence:
 
     `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used. `sources` is the lineage of
     each column, `filters` are the literals of the conditions, `shape` is the structure of the statement; empty and None
-    if unknown.
+    if unknown. `records` are dataset and row of each record that `rows` name by its row number. `stored` is the path of
+    the Parquet file with all rows.
     """
 
     id: str
@@ -284,6 +289,8 @@ class SqlEvidence:
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
     shape: QueryShape | None = None
+    records: tuple[tuple[str, int], ...] = ()
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

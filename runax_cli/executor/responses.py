@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError
 from runax_cli.core.event_types import AnyEvent, CallFinished, TokensChanged
-from runax_cli.core.results import CallReport, Coverage, ReasonCode, TotalIs
+from runax_cli.core.results import CallReport, Coverage, ReasonCode, StoredResult, TotalIs
 from runax_cli.core.untrusted_text import one_line
 from runax_cli.executor.outcome import (
     CallRequest,
@@ -137,6 +137,24 @@ def build_envelope(call: DecidedCall, result: ReadResult, *, can_query: bool) ->
     )
 
 
+def count_envelope(call: DecidedCall, *, total: int, dataset: str) -> ResultEnvelope:
+    """Build the envelope of a call whose records the source counted and that were not read."""
+    noun = call.tool.noun
+    return ResultEnvelope(
+        status=EnvelopeStatus.SUCCESS,
+        tool=call.tool.name,
+        query=call.arguments,
+        total_matches=total,
+        records_read=0,
+        is_complete=True,
+        dataset=dataset,
+        next_action_hint=(
+            f"The source counts {total} {noun} for these arguments. None were read: {dataset} is no table, cite it for "
+            f"this total only, as [{dataset}]. What {noun} say, or any other figure, needs a call without at_most."
+        ),
+    )
+
+
 def build_hint(call: DecidedCall, result: ReadResult, *, can_query: bool) -> str:
     """Tell the model what to do next with a result."""
     noun, coverage, strategy = call.tool.noun, result.coverage, result.strategy
@@ -172,20 +190,31 @@ def _is_first_n(coverage: Coverage) -> bool:
 
 def _usage(result: ReadResult) -> str:
     dataset = None if result.dataset is None else result.dataset.name
+    shown = _shown_record(result.data)
     match result.strategy:
         case Strategy.DIRECT_PASS:
-            return f"Cite records as [{dataset}#1]."
+            return f"Cite records as [{shown}]." if shown else ""
         case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
             n_unread = result.coverage.records_read - result.coverage.read_by_model
             unread = f" {n_unread} of them could not be read by a model." if n_unread > 0 else ""
-            return f"Answer from the findings and cite their records as [{dataset}#17].{unread}"
+            cited = f" and cite their records as [{shown}]" if shown else ""
+            return f"Answer from the findings{cited}.{unread}"
         case Strategy.TABLE:
+            beside = f"; cite records beside it as [{shown}]" if shown else ""
             return (
-                f"data describes table {dataset}. Figures: query_dataset. Figures about meaning: label_dataset, then "
-                "query_dataset. What some records say: read_dataset."
+                f"data.table describes table {dataset}{beside}. Figures: query_dataset. Figures about meaning: "
+                "label_dataset, then query_dataset. What some records say: read_dataset."
             )
         case Strategy.EMPTY:
             return ""
+
+
+def _shown_record(data: Any) -> str | None:
+    """Return the reference of a record that `data` shows or that its findings name; None if there is none."""
+    if isinstance(data, dict):
+        return next((key for key in data if "#" in key), None)
+    references = (ref for finding in data or () for ref in finding["records"] if "#" in ref)
+    return next(references, None)
 
 
 def _figures_hint(call: DecidedCall, result: ReadResult, *, can_query: bool) -> str:
@@ -205,6 +234,7 @@ def build_report(
     *,
     dataset: str | None = None,
     status: str | None = None,
+    stored: Sequence[StoredResult] = (),
 ) -> CallReport:
     """Build the report of a call of any kind. `dataset` and `status` default to those of the envelope."""
     return CallReport(
@@ -223,6 +253,7 @@ def build_report(
         tokens_raw=statistics.tokens_raw,
         tokens_to_model=statistics.tokens_to_model,
         duration_s=round(statistics.duration_s, 3),
+        stored=tuple(stored),
     )
 
 

@@ -98,7 +98,7 @@ async def reduce_records(fetched: FetchedCall) -> ReadResult:
 
 
 async def offer_table(fetched: FetchedCall) -> ReadResult:
-    """`table`: the main model gets the table card and queries the records with SQL.
+    """`table`: the main model gets the table card with a few small records, and queries all of them with SQL.
 
     A dataset that could not be sealed is not a table; its records are reduced.
     """

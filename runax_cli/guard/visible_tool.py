@@ -76,7 +76,7 @@ Need: TypeAlias = Literal["read", "compute"]
 
 _FOCUS: JsonObject = {"type": "string", "description": "all you need to learn from the records, in words"}
 _NEED: JsonObject = {"type": "string", "enum": ["read", "compute"]}
-_AT_MOST: JsonObject = {"type": "integer", "minimum": 1, "description": "only the first n records"}
+_AT_MOST: JsonObject = {"type": "integer", "minimum": 0, "description": "only the first n records"}
 _VIRTUAL: Mapping[str, JsonObject] = {"focus": _FOCUS, "need": _NEED, "at_most": _AT_MOST}
 _CHANGES_DATA = " (Changes data: runs only with the user's approval.)"
 

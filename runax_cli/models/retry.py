@@ -39,7 +39,7 @@ class RequestGate:
         """Raise ModelError while the circuit breaker is open."""
         left_s = self._breaker.open_for_s()
         if left_s is not None:
-            why = self._breaker.why.rstrip(".")
+            why = self._breaker.reason.rstrip(".")
             text = f"the endpoint of the model '{model}' keeps failing; no requests for another {left_s:.0f} s: {why}."
             raise ModelError(text, model=model, retryable=False)
 

@@ -39,6 +39,7 @@ from runax_cli.settings.settings import FIELDS, Settings, limits_in
 from runax_cli.telemetry.credential_mask import CredentialMask
 
 _HOUR_S = 3600.0
+_GB = 1_000_000_000
 REDUCER_PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
     user=prompts.REDUCER_USER,
@@ -106,7 +107,7 @@ class Runtime:
         concurrency = self.configuration.settings.llm_concurrency
         router = DatasetToolRouter(
             self.executor,
-            self.store.folder,
+            self.store,
             self.journal,
             reducers=ReducerFactory(
                 self.registry.counter(Role.REDUCER),
@@ -121,6 +122,7 @@ class Runtime:
                 concurrency=concurrency,
             ),
             clock=self.clock,
+            max_result_bytes=int(self.configuration.settings.state_max_gb * _GB),
         )
         self.exit_stack.callback(router.close)
         return router
@@ -223,7 +225,7 @@ def _require_tools(catalog: ToolCatalog, configuration: Configuration) -> None:
     if globs := configuration.structure.tools:
         named = ", ".join(f"'{glob}'" for glob in globs)
         raise ConfigurationError(f"no tool matches {named}. `runax tools list` lists the tools.", setting="tools")
-    why = f" ({catalog.skipped[0].path}: {catalog.skipped[0].why})" if catalog.skipped else ""
+    why = f" ({catalog.skipped[0].path}: {catalog.skipped[0].reason})" if catalog.skipped else ""
     raise ConfigurationError(
         f"the sources have no usable tools{why}. `runax tools list` shows what was skipped.",
         setting="OPENAPI_SPEC",

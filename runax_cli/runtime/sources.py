@@ -191,7 +191,7 @@ def _pagination(part: PaginationSettings) -> Pagination:
         size=part.size,
         metadata=part.metadata,
         metadata_value=part.metadata_value,
-        totals=tuple(part.totals.items()),
+        total_flags=tuple(part.totals.items()),
         count_operation=part.count,
         next_operation=part.next,
         is_total_by_head=part.total_by_head,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from adapters.mcp.content.lenient_json import LenientParseError, parse_lenient
 from runax_cli.core.errors import ConfigurationError, sentence
@@ -88,7 +88,18 @@ class OAuthClientSettings(SettingsModel):
     audience: str | None = None
 
 
-Auth: TypeAlias = str | dict[str, str | OAuthClientSettings] | None
+def _auth_form(value: Any) -> str:
+    """The member of a union of `auth` that a value belongs to; the tags in brackets are no part of a setting's path."""
+    return "[by name]" if isinstance(value, dict | OAuthClientSettings) else "[variable]"
+
+
+_Variable: TypeAlias = Annotated[str, Tag("[variable]")]
+_Credential: TypeAlias = Annotated[
+    _Variable | Annotated[OAuthClientSettings, Tag("[by name]")], Discriminator(_auth_form)
+]
+Auth: TypeAlias = (
+    Annotated[_Variable | Annotated[dict[str, _Credential], Tag("[by name]")], Discriminator(_auth_form)] | None
+)
 
 
 class OpenApiSourceSettings(SettingsModel):

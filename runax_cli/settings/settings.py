@@ -131,7 +131,8 @@ class Settings(BaseSettings):
 
     log_dir: Path = Field(Path("logs"), description="Folder of the log files; each run writes its own.")
     state_max_gb: Annotated[float, Field(gt=0)] = Field(
-        5.0, description="Total size of stored datasets that `runax runs prune` keeps, in GB."
+        5.0,
+        description="Total size of data that `runax runs prune` keeps, and of the SQL results of a session, in GB.",
     )
     state_max_age_days: Annotated[float, Field(gt=0)] = Field(
         30.0, description="Age from which `runax runs prune` removes stored datasets, in days."

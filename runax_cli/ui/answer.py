@@ -21,6 +21,7 @@ from runax_cli.core.results import (
     RunResult,
     RunStatus,
     SqlResult,
+    SweepReport,
     counted,
     lineage_words,
 )
@@ -91,6 +92,7 @@ Paused: TypeAlias = Callable[[], AbstractContextManager[None]]
 _FOOTNOTES_SHOWN = 20
 _RECORDS_SHOWN = 8
 _ROWS_SHOWN = 5
+_RESULTS_SHOWN = 5
 
 
 class AnswerView(Protocol):
@@ -107,10 +109,22 @@ def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool)
     """The lines below the answer, without control characters; the certificate is the last one."""
     yield from _footnotes(result.evidence)
     yield from _unverified(result.evidence)
+    yield from _stored(result)
     if has_evidence:
         yield from evidence_lines(result.evidence)
+    yield from _sweep_lines(result.sweeps)
     yield from _state(result)
     yield one_line(certificate(result))
+
+
+def _sweep_lines(sweeps: tuple[SweepReport, ...]) -> Iterator[str]:
+    """What was read for "everything about" an entity, and what was not and why."""
+    for sweep in sweeps:
+        if sweep.visited:
+            yield one_line(f"Read about '{sweep.name}' ({sweep.kind} {sweep.id}): {', '.join(sweep.visited)}")
+        if sweep.skipped:
+            yield one_line(f"Not read about '{sweep.name}':")
+        yield from (f"  - {one_line(f'{one.tool}: {one.why}')}" for one in sweep.skipped)
 
 
 def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:
@@ -119,6 +133,15 @@ def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:
     yield from cited[:_FOOTNOTES_SHOWN]
     if len(cited) > _FOOTNOTES_SHOWN:
         yield f"+{counted(len(cited) - _FOOTNOTES_SHOWN, 'more record')} (use -o json for all)"
+
+
+def _stored(result: RunResult) -> Iterator[str]:
+    """How to save the cited results that are longer than what is shown of them."""
+    cited = {query.id: query for item in result.evidence for query in item.queries if query.stored}
+    for query in list(cited.values())[:_RESULTS_SHOWN]:
+        if query.n_rows > len(query.rows):
+            command = f"runax runs export {result.run_id} --save {query.id}=FILE.csv"
+            yield f"[{query.id}] {counted(query.n_rows, 'row')}; to save them: {one_line(command)}"
 
 
 def _unverified(evidence: tuple[Evidence, ...]) -> Iterator[str]:

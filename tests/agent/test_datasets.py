@@ -94,7 +94,7 @@ class Play:
         )
         self.workbench = DatasetToolRouter(
             executor,
-            store.folder,
+            store,
             journal,
             reducers=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(
@@ -161,7 +161,7 @@ async def test_a_figure_over_many_records_is_computed_and_cited(play: Play) -> N
 
     card, figure = play.results()
     assert card["strategy"] == "table"
-    assert card["data"].startswith("Table payments_1: 90 rows; complete")
+    assert card["data"]["table"].startswith("Table payments_1: 90 rows; complete")
     assert figure["data"] == {"ref": "q1", "rows": 1, "result": "total\n6007.5"}
     assert (result.status, result.answer) == (RunStatus.COMPLETE, "Celkem 6007.5 [q1].")
     assert (result.coverage.records_read, result.coverage.records_total) == (N, N)
@@ -338,3 +338,122 @@ async def test_a_tool_of_the_api_keeps_its_name_and_ours_gives_way(tmp_path: Pat
     ours: Callable[..., ModelReply] = lambda: calls(("runax_query_dataset", SUM[1]))  # noqa: E731
     await play.ask("Součet plateb?", calls(COMPUTE), ours(), says("Celkem 6007.5 [q1]."))
     assert play.results()[-1]["data"]["result"] == "total\n6007.5"
+
+
+async def test_how_many_match_is_answered_by_one_request_and_reads_nothing(play: Play) -> None:
+    play.script = [calls(("list_payments", {"at_most": 0})), says("There are 90 payments [payments_1].")]
+    result = await play.session.ask("How many payments are there?")
+    assert play.api.requests == result.calls[0].requests == 1
+    assert (result.exit_code, result.coverage.records_read, result.coverage.records_total) == (0, 0, N)
+    assert [(entry.verified, entry.exact) for entry in result.evidence] == [(True, True)]
+
+
+async def test_another_number_than_that_of_the_source_is_not_verified(play: Play) -> None:
+    play.script = [calls(("list_payments", {"at_most": 0})), says("There are 91 payments [payments_1].")]
+    result = await play.session.ask("How many payments are there?")
+    assert result.exit_code == 7
+
+
+async def test_all_records_are_read_after_they_were_only_counted(play: Play) -> None:
+    counted, read = calls(("list_payments", {"at_most": 0})), calls(("list_payments", {"need": "compute"}))
+    play.script = [
+        counted,
+        read,
+        calls(("query_dataset", {"sql": "SELECT count(*) FROM payments_2"})),
+        says("90 [q1]."),
+    ]
+    result = await play.session.ask("How many payments are there?")
+    assert [call.records_read for call in result.calls] == [0, N, 0]
+    assert result.exit_code == 0
+
+
+async def test_a_later_turn_is_told_the_columns_of_earlier_datasets(play: Play) -> None:
+    play.script = [calls(("list_payments", {"need": "compute"})), says("ok then")]
+    await play.session.ask("first")
+    first_turn = [tool.description for tool in play.model.requests[-1].tools if tool.name == "query_dataset"]
+    play.script = [says("ok then")]
+    await play.session.ask("second")
+    later_turn = [tool.description for tool in play.model.requests[-1].tools if tool.name == "query_dataset"]
+    assert "columns" not in first_turn[0]
+    assert "with columns row BIGINT, id BIGINT, city, amount DOUBLE, note" in later_turn[0]
+
+
+async def test_records_beside_a_table_card_can_be_cited(play: Play) -> None:
+    play.script = [calls(("list_payments", {"need": "compute"})), says("Payment 700 is from Brno [payments_1#1].")]
+    result = await play.session.ask("How many payments are from the city of payment 700?")
+    (entry,) = result.evidence
+    assert (result.calls[0].strategy, entry.verified) == ("table", True)
+    assert [record.row for record in entry.records] == [1]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT row, amount FROM payments_1 ORDER BY amount DESC LIMIT 3",
+        "SELECT p.row AS zaznam, p.amount FROM payments_1 p JOIN payments_1 o ON o.id = p.id WHERE p.amount > 130",
+        "SELECT arg_max(row, amount) AS which, max(amount) AS most FROM payments_1",
+    ],
+)
+async def test_a_record_that_a_result_names_by_its_row_can_be_cited(play: Play, sql: str) -> None:
+    most = calls(("query_dataset", {"sql": sql}))
+    result = await play.ask(
+        "Která platba je nejvyšší?", calls(COMPUTE), most, says("Platba 789 má 133.5 [payments_1#90].")
+    )
+    assert "a record as [payments_1#" in play.results()[-1]["next_action_hint"]
+    (entry,) = result.evidence
+    assert (entry.verified, [(ref.row, ref.id) for ref in entry.records]) == (True, [(90, "789")]), entry.note
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, amount FROM payments_1 ORDER BY amount DESC LIMIT 3",
+        "SELECT 90 AS row, max(amount) FROM payments_1",
+        "SELECT count(*) AS row FROM payments_1",
+        "SELECT row, amount FROM payments_1 ORDER BY row LIMIT 3",
+    ],
+)
+async def test_a_record_that_no_result_names_cannot_be_cited(play: Play, sql: str) -> None:
+    most = calls(("query_dataset", {"sql": sql}))
+    result = await play.ask(
+        "Která platba je nejvyšší?", calls(COMPUTE), most, says("Platba 789 má 133.5 [payments_1#90].")
+    )
+    (entry,) = result.evidence
+    assert (entry.verified, result.exit_code) == (False, 7)
+
+
+async def test_a_row_beyond_those_that_were_shown_cannot_be_cited(play: Play) -> None:
+    every = calls(("query_dataset", {"sql": "SELECT row, note FROM payments_1 ORDER BY row"}))
+    result = await play.ask("Co je v platbách?", calls(COMPUTE), every, says("Poznámka 89 [payments_1#90]."))
+    assert not result.evidence[0].verified
+    assert "All 90 rows are stored as q1" in play.results()[-1]["next_action_hint"]
+
+
+async def test_results_and_tables_of_labels_are_reported_with_their_files(play: Play) -> None:
+    wanted = {"dataset": "payments_1", "columns": ["note"], "instruction": "Is it fine?", "labels": ["ok", "bad"]}
+    result = await play.ask(
+        "Kolik je v pořádku?", calls(COMPUTE), calls(("label_dataset", wanted)), calls(SUM), says("Celkem 6007.5 [q2].")
+    )
+    stored = [kept for call in result.calls for kept in call.stored]
+    assert [(kept.name, kept.kind, kept.n_rows) for kept in stored] == [
+        ("payments_1_labels_1", "labels", N),
+        ("q1", "sql", 1),
+        ("q2", "sql", 1),
+    ]
+    files = {path.name for path in play.folder.rglob("*.parquet")}
+    assert files == {"records.parquet", "labels_1.parquet", "q1.parquet", "q2.parquet"}
+    assert {str(kept.path).rpartition("/")[2] for kept in stored} == files - {"records.parquet"}
+    assert [query.stored for query in result.evidence[0].queries] == [stored[2].path]
+
+
+async def test_a_result_that_cannot_be_stored_is_reported_and_counts_as_evidence(play: Play) -> None:
+    await play.ask("Jaký je součet plateb?", calls(COMPUTE), calls(SUM), says("Celkem 6007.5 [q1]."))
+    play.workbench._results._left = 0
+    again = calls(("query_dataset", {"sql": "SELECT max(amount) FROM payments_1"}))
+    result = await play.ask("A nejvyšší?", again, says("133.5 [q2]."))
+    (kept,) = result.calls[0].stored
+    assert (kept.path, kept.n_rows, "STATE_MAX_GB" in str(kept.note)) == (None, 1, True)
+    assert result.evidence[0].verified
+    warned = [event.body.text for event in play.sink.events if event.body.type == "warned"]
+    assert [text for text in warned if text.startswith("q2 is not stored")]

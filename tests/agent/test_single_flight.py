@@ -130,7 +130,8 @@ async def test_one_that_gives_up_waiting_leaves_the_others_alone(stage: Any) -> 
 async def test_two_parts_of_a_question_fetch_the_same_data_once(stage: Any) -> None:
     """Whole turns: both parts request the same data at the same moment, and one request is sent."""
     both = asyncio.Barrier(2)
-    parts = [{"question": q, "need": "read", "after": [], "must_contain": ""} for q in ("What broke?", "Who waits?")]
+    asked = {"need": "read", "after": [], "must_contain": "", "tools": ["get_tickets"]}
+    parts = [{"question": question} | asked for question in ("What broke?", "Who waits?")]
 
     def script(request: Any) -> Any:
         if request.role is Role.PLANNER:

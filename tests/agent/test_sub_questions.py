@@ -21,7 +21,9 @@ BROKE, PAID = "What broke at customer 4?", "How many payments has customer 17?"
 
 
 def part(question: str, *after: int, need: str = "read", must_contain: str = "", **more: Any) -> dict[str, Any]:
-    return {"question": question, "need": need, "after": list(after), "must_contain": must_contain, **more}
+    """A part of a plan; with a `number`, of a revision, which names no tools."""
+    named = {} if "number" in more else {"tools": []}
+    return {"question": question, "need": need, "after": list(after), "must_contain": must_contain, **named, **more}
 
 
 def plan(*parts: dict[str, Any]) -> str:
@@ -95,7 +97,10 @@ async def test_each_part_is_answered_and_the_answer_has_them_in_order(stage: Any
     assert [call.tool for call in result.calls] == ["get_tickets", "get_payments"]
     assert [call.need for call in result.calls] == ["read", "compute"]
     assert (result.coverage.records_read, result.coverage.is_complete) == (3, True)
-    assert [entry.statement for entry in result.evidence if entry.verified] == ["An outage.", "There are 2 payments."]
+    assert [entry.statement for entry in result.evidence if entry.verified] == [
+        "An outage [tickets_1#1].",
+        "There are 2 payments [payments_1].",
+    ]
     assert result.usage.by_role["planner"].requests == 1
     assert heard == [result.answer]
     assert [body.text for body in bench.bodies("answer.delta")] == [result.answer]

@@ -13,7 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,7 +147,32 @@ def served(*arguments: str) -> Iterator[str]:
         process.communicate(timeout=TIMEOUT_S)
 
 
+class SharedMock:
+    """One `runax mock` without options for all tests: it is read-only, and starting one takes a second."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._url: str | None = None
+
+    def url(self) -> str:
+        """Its base URL. It starts at the first call, in the clean environment of a test."""
+        if self._url is None:
+            self._url = self._stack.enter_context(served())
+        return self._url
+
+
 @pytest.fixture(scope="session")
-def mock() -> Callable[..., AbstractContextManager[str]]:
-    """Serves mock data in a separate process."""
-    return served
+def shared_mock() -> Iterator[SharedMock]:
+    """Ends the shared mock after the last test."""
+    with ExitStack() as stack:
+        yield SharedMock(stack)
+
+
+@pytest.fixture
+def mock(shared_mock: SharedMock) -> Callable[..., AbstractContextManager[str]]:
+    """Serves mock data in a separate process; without options it is shared by the tests."""
+
+    def mocked(*arguments: str) -> AbstractContextManager[str]:
+        return served(*arguments) if arguments else nullcontext(shared_mock.url())
+
+    return mocked

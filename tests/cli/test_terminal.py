@@ -51,7 +51,8 @@ def test_ctrl_c_shows_what_there_is_and_is_code_130(terminal: Open, mock: Any) -
 @pytest.mark.parametrize("command", [["tools", "list", "-q"], ["runs", "list"]])
 def test_a_list_keeps_within_a_narrow_terminal(command: list[str], terminal: Open, runax: Any, mock: Any) -> None:
     with mock() as url:
-        runax("query", PARROT, "-m", "rules", "--base-url", url, "-q")
+        if command[0] == "runs":
+            runax("query", PARROT, "-m", "rules", "--base-url", url, "-q")
         options = ["--base-url", url] if command[0] == "tools" else []
         done = terminal(*command, *options, columns=40, variables={"COLUMNS": "40"}).end()
     assert done.code == 0

@@ -7,6 +7,12 @@ from typing import Any
 
 import pytest
 
+from mock_api.app import create_app
+from mock_api.serving import serve
+from runax_cli.commands.options import CommonOptions, OutputOptions, SourceOptions
+from runax_cli.commands.tools_call import run_call
+from runax_cli.core.exit_codes import ExitCode
+
 Run = Callable[..., Any]
 
 
@@ -42,7 +48,7 @@ def test_show_tells_the_schema_without_pagination(runax: Run, api: str) -> None:
 
 def test_show_names_the_rule_that_detected_the_pagination(runax: Run, api: str) -> None:
     lines = runax("tools", "show", "list_tickets").out.splitlines()
-    assert "matched rule name of an offset, with a page size, description or list" in lines
+    assert "matched rule offset name with a page size parameter, description or list response" in lines
 
 
 def test_an_unknown_tool_is_told_with_the_nearest(runax: Run, api: str) -> None:
@@ -110,13 +116,16 @@ def test_a_reader_that_goes_away_breaks_nothing(runax: Run, api: str) -> None:
     assert done.err == ""
 
 
-def test_every_style_of_pagination_gives_the_same_records(runax: Run, mock: Any) -> None:
+async def test_every_style_of_pagination_gives_the_same_records(capsys: Any) -> None:
+    """The mock API and the command run in this process."""
     found = {}
     for style in ("offset", "page", "cursor", "link", "next_url", "single"):
-        with mock("--style", f"tickets={style}") as url:
-            done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "jsonl", "-q", "--base-url", url)
-        found[style] = (done.code, [json.loads(line)["id"] for line in done.out.splitlines()])
-    assert {code for code, _ in found.values()} == {0}
+        async with serve(create_app(styles={"tickets": style}), port=0) as url:
+            common = CommonOptions(source=SourceOptions(base_url=url), output=OutputOptions(output="jsonl", quiet=True))
+            code = await run_call("list_tickets", ["customer_id=4"], common)
+        found[style] = (code, [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()])
+    assert {code for code, _ in found.values()} == {ExitCode.COMPLETE}
+    assert len(found["offset"][1]) == 261
     assert all(ids == found["offset"][1] for _, ids in found.values())
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
 import anyio
 import httpx2
@@ -23,6 +24,7 @@ from adapters.http.secret_mask import SecretMask
 from adapters.mcp.connection.jsonrpc_repair import TOO_LARGE
 from adapters.mcp.settings import McpSettings
 
+_E = TypeVar("_E", bound=SourceError)
 _STATUS_CODES = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
 _GENERIC_MESSAGES = ("server returned an error response", "not found")
 _CONNECTION_LOST = (
@@ -88,26 +90,18 @@ def to_source_error(error: Exception, context: FailureContext) -> SourceError:
     if isinstance(cause, MCPError):
         return _from_protocol_error(cause, context)
     if isinstance(cause, ValidationError):
-        return MalformedResponse(
-            _message(
-                context,
-                f"the reply is not a valid MCP result (validation errors: {cause.error_count()})",
-            ),
-            source=context.settings.name,
-            location=context.location,
-        )
+        reason = f"the reply is not a valid MCP result (validation errors: {cause.error_count()})"
+        return _error(MalformedResponse, context, reason)
     if isinstance(cause, FileNotFoundError | PermissionError) and context.settings.command:
-        why = f"the command '{context.settings.command[0]}' cannot be started: {cause}"
-        return connection_error(context, why, is_retryable=False)
+        reason = f"the command '{context.settings.command[0]}' cannot be started: {cause}"
+        return connection_error(context, reason, is_retryable=False)
     is_lost = isinstance(cause, _LOST_EXCEPTIONS)
     return connection_error(context, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
 
-def connection_error(context: FailureContext, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
+def connection_error(context: FailureContext, reason: str, *, is_retryable: bool = True) -> ConnectionFailed:
     """The connection failed or was lost; usually worth a retry on a new connection."""
-    return ConnectionFailed(
-        _message(context, why), source=context.settings.name, location=context.location, is_retryable=is_retryable
-    )
+    return _error(ConnectionFailed, context, reason, is_retryable=is_retryable)
 
 
 def timeout_error(context: FailureContext) -> TimedOut:
@@ -115,17 +109,13 @@ def timeout_error(context: FailureContext) -> TimedOut:
     limit_s, owner = context.settings.timeout_s, "source's"
     if context.tool_timeout_s is not None:
         limit_s, owner = context.tool_timeout_s, "tool's"
-    return TimedOut(
-        _message(context, f"no reply within {limit_s:g} s; raise the {owner} timeout if it needs longer"),
-        source=context.settings.name,
-        location=context.location,
-        is_retryable=True,
-    )
+    reason = f"no reply within {limit_s:g} s; raise the {owner} timeout if it needs longer"
+    return _error(TimedOut, context, reason, is_retryable=True)
 
 
-def tool_error(context: FailureContext, why: str) -> ToolFailed:
+def tool_error(context: FailureContext, reason: str) -> ToolFailed:
     """The server reports that the tool failed; its message shows whether a retry may succeed."""
-    message = secret_mask_of(context.settings).text(why.strip())[:_MAX_MESSAGE_CHARS]
+    message = secret_mask_of(context.settings).text(reason.strip())[:_MAX_MESSAGE_CHARS]
     return ToolFailed(
         message or "the server gave no reason",
         source=context.settings.name,
@@ -136,12 +126,8 @@ def tool_error(context: FailureContext, why: str) -> ToolFailed:
 
 def empty_result_error(context: FailureContext) -> MalformedResponse:
     """A tool that reads returned no content member, which is different from an empty result."""
-    return MalformedResponse(
-        _message(context, "the result has neither 'content' nor 'structuredContent'"),
-        source=context.settings.name,
-        location=context.location,
-        is_retryable=True,
-    )
+    reason = "the result has neither 'content' nor 'structuredContent'"
+    return _error(MalformedResponse, context, reason, is_retryable=True)
 
 
 def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceError:
@@ -149,8 +135,8 @@ def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceErro
     if error.code == REQUEST_TIMEOUT:
         return timeout_error(context)
     if any(text in message for text in _TOO_LARGE_MESSAGES):
-        why = "the reply exceeds the size limit; request less data or smaller pages"
-        return ResponseTooLarge(_message(context, why), source=context.settings.name, location=context.location)
+        reason = "the reply exceeds the size limit; request less data or smaller pages"
+        return _error(ResponseTooLarge, context, reason)
     if any(text in message for text in _CONNECTION_LOST) or (error.code == PARSE_ERROR and context.settings.command):
         return connection_error(context, error.message)
     if error.code == PARSE_ERROR:
@@ -160,18 +146,15 @@ def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceErro
     if "unexpected content type" in message and not context.is_connecting:
         return _unreadable_reply(error.message, context)
     hint = f"; {_ENDPOINT_HINT}" if context.is_connecting and "content type" in message else ""
-    why = f"{error.message}{_details(error)} (code {error.code}){hint}"
-    return connection_error(context, why, is_retryable=False) if context.is_connecting else tool_error(context, why)
+    reason = f"{error.message}{_details(error)} (code {error.code}){hint}"
+    if context.is_connecting:
+        return connection_error(context, reason, is_retryable=False)
+    return tool_error(context, reason)
 
 
-def _unreadable_reply(why: str, context: FailureContext) -> MalformedResponse:
+def _unreadable_reply(reason: str, context: FailureContext) -> MalformedResponse:
     """A response that is not MCP, such as a proxy's error page; a retry may succeed."""
-    return MalformedResponse(
-        _message(context, f"the reply cannot be read: {why}"),
-        source=context.settings.name,
-        location=context.location,
-        is_retryable=True,
-    )
+    return _error(MalformedResponse, context, f"the reply cannot be read: {reason}", is_retryable=True)
 
 
 def _details(error: MCPError) -> str:
@@ -185,11 +168,8 @@ def _from_status(status: int, context: FailureContext) -> SourceError:
     if status in _SESSION_LOST_STATUSES and context.has_session:
         return connection_error(context, f"the server responded with HTTP {status}; it may have forgotten the session")
     if status in (401, 403) and settings.token is None and not settings.headers:
-        return MissingCredential(
-            _message(context, f"the server requires a credential (HTTP {status}); set a token for this source"),
-            source=settings.name,
-            location=context.location,
-        )
+        reason = f"the server requires a credential (HTTP {status}); set a token for this source"
+        return _error(MissingCredential, context, reason)
     return HttpStatusError(
         _message(context, f"the server responded with HTTP {status}{_hint(status, context)}"),
         source=settings.name,
@@ -214,9 +194,15 @@ def _root_cause(error: Exception) -> Exception:
     return error
 
 
-def _message(context: FailureContext, why: str) -> str:
+def _error(kind: type[_E], context: FailureContext, reason: str, *, is_retryable: bool = False) -> _E:
+    """An error of that kind about the request of the context."""
+    message, settings = _message(context, reason), context.settings
+    return kind(message, source=settings.name, location=context.location, is_retryable=is_retryable)
+
+
+def _message(context: FailureContext, reason: str) -> str:
     output = context.server_output.strip()
     tail = f"; stderr: {output}" if output else ""
     return secret_mask_of(context.settings).text(
-        f"MCP server '{context.settings.name}', {context.location}: {why}{tail}"
+        f"MCP server '{context.settings.name}', {context.location}: {reason}{tail}"
     )

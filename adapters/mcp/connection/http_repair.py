@@ -245,7 +245,7 @@ def _messages_in_body(body: bytes, rpc_request: JsonRpcRequest) -> Iterator[byte
         message = jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError:
         message = None
-    if message is not None and _answers(message, rpc_request):
+    if message is not None and _is_reply_to(message, rpc_request):
         yield body
         return
     messages = _drop_foreign_replies(
@@ -263,7 +263,7 @@ def _drop_foreign_replies(messages: list[JsonObject], rpc_request: JsonRpcReques
     return [message for message in messages if message not in replies or message in ours] if ours else messages
 
 
-def _answers(message: object, rpc_request: JsonRpcRequest) -> bool:
+def _is_reply_to(message: object, rpc_request: JsonRpcRequest) -> bool:
     is_reply = isinstance(message, JSONRPCResponse | JSONRPCError)
     return not is_reply or str(getattr(message, "id", None)) == str(rpc_request.id)
 

@@ -88,8 +88,8 @@ def _broken_reply_errors(text: str, pending: Collection[RequestId]) -> list[Json
     is_reply = '"jsonrpc"' in text and any(name in text for name in ('"result"', '"error"'))
     if len(pending) != 1 or not is_reply or len(text) < _MIN_REPLY_CHARS:
         return []
-    why = f"the reply ({len(text):,} characters) is truncated or not valid JSON; it ends with {text[-40:]!r}"
-    return [{"jsonrpc": "2.0", "id": next(iter(pending)), "error": {"code": _PARSE_ERROR, "message": why}}]
+    reason = f"the reply ({len(text):,} characters) is truncated or not valid JSON; it ends with {text[-40:]!r}"
+    return [{"jsonrpc": "2.0", "id": next(iter(pending)), "error": {"code": _PARSE_ERROR, "message": reason}}]
 
 
 def _server_message(value: JsonObject) -> JsonObject:

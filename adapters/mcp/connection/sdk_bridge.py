@@ -48,7 +48,9 @@ def coerce_result(method: str, raw: JsonObject) -> JsonObject | None:
         case "resources/list":
             return {**_CACHING, "resources": []}
         case "tools/list":
-            return {**_CACHING, "tools": list(usable_tools(raw)), **_next_cursor(raw)}
+            cursor = cursor_of(raw)
+            further = {} if cursor is None else {"nextCursor": cursor}
+            return {**_CACHING, "tools": list(usable_tools(raw)), **further}
         case "initialize":
             return _coerce_handshake(raw)
         case "server/discover":
@@ -87,11 +89,6 @@ def cursor_of(raw: Mapping[str, Json]) -> str | None:
     if isinstance(cursor, bool) or not isinstance(cursor, str | int):
         return None
     return str(cursor) or None
-
-
-def _next_cursor(raw: JsonObject) -> JsonObject:
-    cursor = cursor_of(raw)
-    return {} if cursor is None else {"nextCursor": cursor}
 
 
 def _sanitize_tool(tool: JsonObject) -> JsonObject:
@@ -231,13 +228,13 @@ class SdkBridge:
     def accept(self, item: SessionMessage | Exception) -> Iterator[SessionMessage]:
         """Convert what arrived to messages that the SDK accepts; anything else is counted."""
         if isinstance(item, LineTooLong):
-            yield from self._validated(too_large_errors(list(self._pending)))
+            yield from self._validate(too_large_errors(list(self._pending)))
         elif isinstance(item, Exception):
             yield from self._recover(item)
         elif isinstance(item.message, JSONRPCError) and item.message.id is None:
-            yield from self._validated(recover_messages(item.message.model_dump(mode="json"), self._pending))
+            yield from self._validate(recover_messages(item.message.model_dump(mode="json"), self._pending))
         elif not (isinstance(item.message, JSONRPCNotification) and item.message.method == _LOGGING):
-            yield self._coerced(item)
+            yield self._coerce(item)
 
     def _recover(self, error: Exception) -> Iterator[SessionMessage]:
         """The messages in an input that the SDK could not parse."""
@@ -250,7 +247,7 @@ class SdkBridge:
             self.last_invalid = " ".join(str(error if rejected is None else rejected)[:_EXCERPT].split())
         else:
             self._partial_lines.clear()
-        yield from self._validated(messages)
+        yield from self._validate(messages)
 
     def _join_printed_lines(self, line: Json) -> str | None:
         """The lines of a message printed over several lines, once it may be complete."""
@@ -264,32 +261,32 @@ class SdkBridge:
         self._partial_lines.append(line)
         return "\n".join(self._partial_lines) if line[:1] in ("}", "]") else None
 
-    def _validated(self, messages: Iterable[JsonObject]) -> Iterator[SessionMessage]:
+    def _validate(self, messages: Iterable[JsonObject]) -> Iterator[SessionMessage]:
         for message in messages:
             try:
-                yield self._coerced(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+                yield self._coerce(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
             except ValidationError as error:
                 self.n_invalid += 1
                 self.last_invalid = " ".join(str(error)[:_EXCERPT].split())
 
-    def _coerced(self, item: SessionMessage) -> SessionMessage:
+    def _coerce(self, item: SessionMessage) -> SessionMessage:
         """The message with a valid result; a cancellation by the server becomes an error reply."""
         reply = item.message
         if isinstance(reply, JSONRPCNotification) and reply.method == _CANCELLED:
-            return self._cancelled_by_server(item, reply.params or {})
+            return self._to_error_reply(item, reply.params or {})
         if isinstance(reply, JSONRPCResponse | JSONRPCError):
             method = self._pop_method(reply.id)
             if isinstance(reply, JSONRPCResponse):
                 reply.result = _with_raw(method, reply.result)
         return item
 
-    def _cancelled_by_server(self, item: SessionMessage, params: Mapping[str, Any]) -> SessionMessage:
+    def _to_error_reply(self, item: SessionMessage, params: Mapping[str, Any]) -> SessionMessage:
         request_id = params.get("requestId")
         if not isinstance(request_id, int | str) or not self._pop_method(request_id):
             return item
-        why = f"the server cancelled the request: {params.get('reason') or 'no reason given'}"
+        reason = f"the server cancelled the request: {params.get('reason') or 'no reason given'}"
         return SessionMessage(
-            JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=why))
+            JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=reason))
         )
 
     def _pop_method(self, request_id: RequestId | None) -> str:

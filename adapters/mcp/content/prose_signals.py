@@ -98,8 +98,8 @@ def metadata_in(text: str, *, n_records: int | None = None) -> JsonObject:
     if (
         _mentions_more(text)
         or _mentions_truncation(text)
-        or _is_page_before_last(text, metadata)
-        or (n_records and n_records in _limits_in(text))
+        or ("total" not in metadata and is_before_last_page(text))
+        or (n_records and n_records in {int(match[1].replace(",", "")) for match in _LIMITED_TO.finditer(text)})
     ):
         metadata.setdefault("has_more", True)
     return metadata
@@ -139,15 +139,6 @@ def is_before_last_page(text: str) -> bool:
 def paging_metadata(parts: Iterable[JsonObject]) -> JsonObject:
     """The entries about a next page, more results, and the total."""
     return {name: value for metadata in parts for name, value in metadata.items() if name in _PAGING_KEYS}
-
-
-def _is_page_before_last(text: str, metadata: JsonObject) -> bool:
-    """Whether the text names a page before the last one and no total."""
-    return "total" not in metadata and is_before_last_page(text)
-
-
-def _limits_in(text: str) -> set[int]:
-    return {int(match[1].replace(",", "")) for match in _LIMITED_TO.finditer(text)}
 
 
 def _mentions_more(text: str) -> bool:

@@ -6,7 +6,6 @@ why.
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -23,7 +22,6 @@ from adapters.mcp.content.lenient_json import (
 )
 from adapters.mcp.content.prose_signals import metadata_in
 from adapters.mcp.content.text_tables import (
-    TextTable,
     parse_empty_heading,
     parse_list,
     parse_list_items,
@@ -93,12 +91,11 @@ def parse_text(text: str) -> TextContent:
 def parse_whole_text(text: str) -> TextContent:
     """Like `parse_text`, for the only text of a result: it may also be a list of items or an empty heading."""
     content = parse_text(text)
-    table = None if content.is_data or content.flaw else _parse_outline(text.strip(_WHITESPACE))
+    if content.is_data or content.flaw:
+        return content
+    stripped = text.strip(_WHITESPACE)
+    table = parse_sections(stripped) or parse_list_items(stripped) or parse_empty_heading(stripped)
     return content if table is None else _content_of(table.rows, table.surrounding)
-
-
-def _parse_outline(text: str) -> TextTable | None:
-    return parse_sections(text) or parse_list_items(text) or parse_empty_heading(text)
 
 
 def _decode_json_string(text: str) -> str | None:
@@ -179,7 +176,8 @@ def _parse_fenced(text: str) -> TextContent | None:
     if not blocks or any(not content.is_data or content.flaw for content in contents):
         return None
     surrounding = "\n".join([_FENCE.sub("", text), *(content.surrounding for content in contents)])
-    return _content_of(_combine([content.value for content in contents]), surrounding)
+    values = [content.value for content in contents]
+    return _content_of(unwrap(values[0]) if len(values) == 1 else combine_values(values), surrounding)
 
 
 def _parse_fence(name: str, text: str) -> TextContent:
@@ -258,11 +256,6 @@ def _longest_list(value: Json) -> int:
     if isinstance(value, dict):
         return max((len(inner) for inner in value.values() if isinstance(inner, list)), default=0)
     return len(value) if isinstance(value, list) else 0
-
-
-def _combine(values: Sequence[Json]) -> Json:
-    """The only value, or several values combined."""
-    return unwrap(values[0]) if len(values) == 1 else combine_values(values)
 
 
 def _syntax_error(text: str) -> str:

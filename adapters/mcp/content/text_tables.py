@@ -147,17 +147,13 @@ def typed_column(cells: Sequence[str]) -> list[Json]:
 
 
 _LINE_FORMS = tuple(
-    map(
-        re.compile,
-        (r"\[[A-Z][A-Z ]{1,15}\] +\S.*", r"/\S.*", r"[A-Za-z]:\\.*", r"[a-z][a-z0-9+.-]*://\S+"),
-    )
+    map(re.compile, (r"\[[A-Z][A-Z ]{1,15}\] +\S.*", r"/\S.*", r"[A-Za-z]:\\.*", r"[a-z][a-z0-9+.-]*://\S+"))
 )
 _MIN_ITEMS = 3
 _NAME_VALUE_LINE = re.compile(r"(?:[-*\u2022] +)?(?:\*\*)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*)?:(?:\*\*)?(?: +(.*))?")
 _BLOCK_SEPARATOR = re.compile(
     r"\n[ \t]*\n(?:[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*)?|\n[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*"
 )
-_MAX_SURROUNDING_CHARS = 600
 _BARE_HEADING = re.compile(r"(?P<words>[^\n]{1,200}?)(?P<end>:?\s*\[\s*\]|:[*_]{0,2}|)")
 _ERROR_WORDS = re.compile(
     r"error|fail|except|unable|could ?n|cannot|can't|denied|invalid|warning|missing", re.IGNORECASE
@@ -249,8 +245,7 @@ _BULLET_CHARS = "-*+\u2022"
 _MARKDOWN_HEADING = re.compile(r"(#{1,5})[ \t]+(?=\S)")
 _HORIZONTAL_RULE = re.compile(r"\s*[-=*_]{3,}\s*")
 _TITLE_KEY = "title"
-_MAX_INTRO_CHARS, _MAX_SURROUNDING_CHARS = 200, 600
-_MIN_ITEMS = 3
+_MAX_INTRO_CHARS = 200
 _MAX_YAML_CHARS = 20_000_000
 
 

@@ -17,7 +17,7 @@ from adapters.clock import Clock
 from adapters.errors import HttpStatusError, SourceError, TokenRequestFailed
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
-from adapters.openapi.settings import OAuthClient
+from adapters.openapi.settings import OAuthClient, OpenApiSettings
 from adapters.source_events import OnEvent
 
 _MAX_BYTES = 2**20
@@ -47,7 +47,7 @@ class TokenCache:
 
     def __init__(
         self,
-        source: str,
+        settings: OpenApiSettings,
         scheme: str,
         client: OAuthClient,
         *,
@@ -55,13 +55,11 @@ class TokenCache:
         http: httpx2.AsyncClient,
         clock: Clock,
         mask: SecretMask,
-        timeout_s: float,
-        max_attempts: int,
     ) -> None:
-        self._source, self._scheme, self._client, self._url = source, scheme, client, url
-        self._clock, self._mask, self._timeout_s = clock, mask, timeout_s
-        limits = HttpLimits(timeout_s=timeout_s, max_attempts=max_attempts, max_bytes=_MAX_BYTES)
-        self._transport = HttpTransport(source, http, mask=mask, limits=limits, clock=clock)
+        self._source, self._scheme, self._client, self._url = settings.name, scheme, client, url
+        self._clock, self._mask, self._timeout_s = clock, mask, settings.timeout_s
+        limits = HttpLimits(timeout_s=settings.timeout_s, max_attempts=settings.max_attempts, max_bytes=_MAX_BYTES)
+        self._transport = HttpTransport(settings.name, http, mask=mask, limits=limits, clock=clock)
         self._cached: _CachedToken | None = None
         self._lock, self._n_fetches = asyncio.Lock(), 0
         self._last_error: TokenRequestFailed | None = None
@@ -98,8 +96,8 @@ class TokenCache:
             raise self._error(f"timed out after {self._timeout_s:g} s", is_retryable=True) from None
         except HttpStatusError as error:
             code = _error_code(error)
-            why = f"the token server answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
-            raise self._error(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
+            reason = f"the token server answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
+            raise self._error(reason, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
         except SourceError as error:
             raise self._error(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
         return self._cached.value
@@ -161,11 +159,13 @@ class TokenCache:
             return _CachedToken(token, None)
         return _CachedToken(token, started_s + lifetime_s - min(_EXPIRY_MARGIN_S, lifetime_s / 2))
 
-    def _error(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRequestFailed:
+    def _error(
+        self, reason: str, *, code: str = "", is_retryable: bool = False, requests: int = 1
+    ) -> TokenRequestFailed:
         place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
         prefix = f"cannot get a token for the scheme '{self._scheme}' from '{place}': "
         error = TokenRequestFailed(
-            why if why.startswith(prefix) else prefix + why,
+            reason if reason.startswith(prefix) else prefix + reason,
             source=self._source,
             location=f"POST {place}",
             is_retryable=is_retryable,

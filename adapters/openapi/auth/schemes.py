@@ -149,7 +149,8 @@ class Security:
         value = self._default if requirement is None else requirement.value
         if value is None:
             return self._configured_schemes()
-        alternatives = [_scheme_names(alternative) for alternative in value] if isinstance(value, list) else []
+        listed = value if isinstance(value, list) else []
+        alternatives = [tuple(one) if isinstance(one, dict) else () for one in listed]
         satisfied = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
         if satisfied:
             return _without_conflicts(self._schemes[name] for name in satisfied[0])
@@ -229,10 +230,6 @@ def _without_conflicts(schemes: Iterable[SecurityScheme]) -> tuple[SecuritySchem
     return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
 
 
-def _scheme_names(alternative: Json) -> tuple[str, ...]:
-    return tuple(alternative) if isinstance(alternative, dict) else ()
-
-
 def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped: list[SkippedTool]) -> Security:
     """Read the security schemes of a document. Unsupported ones, and credentials without a scheme, are skipped."""
     root = document.root
@@ -240,36 +237,31 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
     try:
         holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
     except BrokenReference as error:
-        skipped.append(SkippedTool(error.path, error.why))
+        skipped.append(SkippedTool(error.path, error.reason))
         holder = root.with_value(None)
     schemes: dict[str, SecurityScheme] = {}
     for name, node in holder.members():
         try:
             scheme = _read_scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
         except BrokenReference as error:
-            skipped.append(SkippedTool(error.path, error.why))
+            skipped.append(SkippedTool(error.path, error.reason))
             continue
         if scheme is None:
-            skipped.append(
-                SkippedTool(
-                    document.display_path(node),
-                    f"unsupported security scheme '{name}'",
-                )
-            )
+            skipped.append(SkippedTool(document.display_path(node), f"unsupported security scheme '{name}'"))
         else:
             schemes[name] = scheme
     default = root.fields.get("security")
     extra = _extra_schemes(document, settings, schemes)
     usable_names = {*schemes, *(scheme.name for scheme in extra), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - usable_names):
-        why = f"'auth' has a credential for '{name}', but the document has no such security scheme"
+        reason = f"'auth' has a credential for '{name}', but the document has no such security scheme"
         skipped.append(
-            SkippedTool(document.display_path(holder), f"{why}; to send it in a header, write 'header {name}'")
+            SkippedTool(document.display_path(holder), f"{reason}; to send it in a header, write 'header {name}'")
         )
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
-            why = f"'auth' has an OAuth client for '{name}', but the document has no such scheme with bearer tokens"
-            skipped.append(SkippedTool(document.display_path(holder), why))
+            reason = f"'auth' has an OAuth client for '{name}', but the document has no such scheme with bearer tokens"
+            skipped.append(SkippedTool(document.display_path(holder), reason))
     return Security(schemes, default if isinstance(default, list) else None, settings, extra=extra)
 
 

@@ -24,9 +24,9 @@ _SCHEMA_LOCAL = ("#/$defs/", "#/definitions/")
 class BrokenReference(Exception):
     """A reference that is unresolvable, circular or not allowed; `path` is its location."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(why)
-        self.path, self.why = path, why
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path, self.reason = path, reason
 
 
 class DocumentNotLoaded(Exception):
@@ -126,9 +126,9 @@ class OpenApiDocument:
         """Add a loaded file."""
         self._files[uri] = value
 
-    def mark_unavailable(self, uri: str, why: str) -> None:
+    def mark_unavailable(self, uri: str, reason: str) -> None:
         """Make all references to a file broken, because it cannot be loaded."""
-        self._unavailable[uri] = why
+        self._unavailable[uri] = reason
 
     def display_path(self, node: DocumentNode) -> str:
         """Return the location of a node for messages: `#/paths/…`, preceded by the file unless it is the root file."""

@@ -96,11 +96,6 @@ def _to_utf8(data: bytes) -> bytes:
         raise DocumentSyntaxError(f"invalid {encoding.upper()} text") from None
 
 
-def _yaml_hint(data: bytes) -> str:
-    """Return a hint on a common mistake in YAML, if the text has it."""
-    return "; indent YAML with spaces: a line begins with a tab" if _TAB_INDENT.search(data) else ""
-
-
 def _parse_json(data: bytes) -> Json:
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
@@ -117,7 +112,8 @@ def _parse_yaml(data: bytes) -> Json:
         _check_yaml_size(data)
         return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
     except yaml.YAMLError as error:
-        raise DocumentSyntaxError(f"invalid JSON or YAML: {' '.join(str(error).split())}{_yaml_hint(data)}") from None
+        hint = "; indent YAML with spaces: a line begins with a tab" if _TAB_INDENT.search(data) else ""
+        raise DocumentSyntaxError(f"invalid JSON or YAML: {' '.join(str(error).split())}{hint}") from None
     except (RecursionError, ValueError, UnicodeError) as error:
         raise DocumentSyntaxError(f"invalid JSON or YAML: {error}") from None
 
@@ -233,7 +229,7 @@ class DocumentFetcher:
         if place.lower().startswith(("http://", "https://")):
             uri = str(self._url(place))
         else:
-            uri = await asyncio.to_thread(_file_uri, place)
+            uri = await asyncio.to_thread(lambda: Path(place).expanduser().absolute().as_uri())
         value = await self.read(uri, root_uri=uri)
         if not isinstance(value, dict):
             raise DocumentError(
@@ -253,9 +249,9 @@ class DocumentFetcher:
             raise self._error(uri, str(error)) from None
         return value
 
-    def _error(self, uri: str, why: str) -> DocumentError:
+    def _error(self, uri: str, reason: str) -> DocumentError:
         shown = SecretMask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
-        return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
+        return DocumentError(f"the document '{shown}' cannot be read: {reason}", source=self._source, location=shown)
 
     def _url(self, place: str) -> httpx2.URL:
         try:
@@ -345,10 +341,6 @@ def _digest_and_parse(data: bytes) -> tuple[str, Json]:
     """Return the SHA-256 digest of a file and its value."""
     with relaxed_gc():
         return hashlib.sha256(data).hexdigest(), parse_document(data)
-
-
-def _file_uri(place: str) -> str:
-    return Path(place).expanduser().absolute().as_uri()
 
 
 def _read_limited(path: Path) -> bytes:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import httpx2
 
 from adapters.base import JsonObject, SkippedTool
-from adapters.http.url_safety import Origin, is_http_url, resolve_url
+from adapters.http.url_safety import Origin, resolve_url
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
@@ -25,7 +25,7 @@ class BaseUrl:
     """The URL that paths are appended to, or the reason why there is none."""
 
     url: httpx2.URL | None
-    why: str = ""
+    reason: str = ""
 
 
 class Servers:
@@ -41,7 +41,7 @@ class Servers:
         self.root = self._choose_root(configured)
         self.origin = Origin.of(self.root.url) if self.root.url is not None else None
         if self.root.url is None:
-            skipped.append(SkippedTool("#/servers", self.root.why))
+            skipped.append(SkippedTool("#/servers", self.root.reason))
 
     def _choose_root(self, configured: str | None) -> BaseUrl:
         if configured is not None:
@@ -58,8 +58,8 @@ class Servers:
             return BaseUrl(self._declared[0])
         here = httpx2.URL(self._document_uri)
         own = next((url for stated in self._declared if (url := _at_origin(stated, here)) is not None), None)
-        why = f"the document and its server '{self._declared[0]}' have different origins; set BASE_API_URL to the "
-        return BaseUrl(own, "" if own else f"{why}server's URL if you trust it")
+        reason = f"the document and its server '{self._declared[0]}' have different origins; set BASE_API_URL to the "
+        return BaseUrl(own, "" if own else f"{reason}server's URL if you trust it")
 
     def base_of(self, declared: DocumentNode | None) -> BaseUrl:
         """Return the base URL of an operation; `declared` are its own servers or those of its path."""
@@ -75,10 +75,10 @@ class Servers:
                 return BaseUrl(same_origin)
             if Origin.of(url) in origins:
                 return BaseUrl(self._rebase(url))
-        why = (
+        reason = (
             f"the server '{urls[0]}' has another origin than '{self.origin}'; add a source with that base URL to use it"
         )
-        return BaseUrl(None, why)
+        return BaseUrl(None, reason)
 
     def _rebase(self, url: httpx2.URL) -> httpx2.URL:
         """Rebase a URL of a declared server on the configured base URL."""
@@ -140,11 +140,8 @@ def _variable_value(variable: object) -> str | None:
 @lru_cache(maxsize=256)
 def parse_base_url(text: str) -> httpx2.URL | None:
     """Parse a base URL from the settings or a local document; None if it is not an http URL."""
-    try:
-        url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
-    except (httpx2.InvalidURL, UnicodeError):
-        return None
-    return url if is_http_url(url) else None
+    url = resolve_url(None, text)
+    return None if url is None else url.copy_with(query=None)
 
 
 def _server_objects(root: DocumentNode) -> list[JsonObject]:

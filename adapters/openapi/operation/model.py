@@ -74,7 +74,7 @@ def _spans_segments(text: str) -> bool:
     return found is not None and (found[1] != "" or _MULTI_SEGMENT.search(found[3]) is not None)
 
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _NO_ENCODINGS: Mapping[str, "ParameterEncoding"] = MappingProxyType({})
 
 
@@ -102,29 +102,12 @@ class ParameterStyle(StrEnum):
     COOKIE = "cookie"
 
 
+_DELIMITED = (ParameterStyle.SPACE, ParameterStyle.PIPE, ParameterStyle.TAB)
 STYLES: Mapping[ParameterLocation, tuple[ParameterStyle, ...]] = MappingProxyType(
     {
-        ParameterLocation.PATH: (
-            ParameterStyle.SIMPLE,
-            ParameterStyle.LABEL,
-            ParameterStyle.MATRIX,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-        ),
-        ParameterLocation.QUERY: (
-            ParameterStyle.FORM,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-            ParameterStyle.DEEP,
-        ),
-        ParameterLocation.HEADER: (
-            ParameterStyle.SIMPLE,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-        ),
+        ParameterLocation.PATH: (ParameterStyle.SIMPLE, ParameterStyle.LABEL, ParameterStyle.MATRIX, *_DELIMITED),
+        ParameterLocation.QUERY: (ParameterStyle.FORM, *_DELIMITED, ParameterStyle.DEEP),
+        ParameterLocation.HEADER: (ParameterStyle.SIMPLE, *_DELIMITED),
         ParameterLocation.COOKIE: (ParameterStyle.FORM, ParameterStyle.COOKIE),
         ParameterLocation.QUERYSTRING: (ParameterStyle.FORM,),
     }
@@ -213,7 +196,7 @@ def find_operations(
     target = document.resolve(item)
     if target is not item:
         target = target.with_value(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
-    for method in _METHODS:
+    for method in METHODS:
         if method in target.fields:
             yield from _usable_entry(
                 document, OperationEntry(method.upper(), path, target, target.child(method)), skipped

@@ -10,6 +10,7 @@ from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
 from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format, normalize_media_type
 from adapters.openapi.operation.model import (
+    METHODS,
     STYLES,
     Operation,
     OperationEntry,
@@ -26,7 +27,6 @@ from adapters.openapi.operation.model import (
 _EXAMPLE_PATH = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
 """A path of several segments in a description: `projects/{project}/topics/{topic}`."""
 _MULTI_SEGMENT_EXTENSIONS = ("x-ms-skip-url-encoding", "x-multi-segment")
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
 class PathVariables:
@@ -63,7 +63,7 @@ class PathVariables:
             target = self._document.resolve(item)
         except BrokenReference:
             return
-        for holder in (target, *(target.child(method) for method in _METHODS if method in target.fields)):
+        for holder in (target, *(target.child(method) for method in METHODS if method in target.fields)):
             for node in holder.child("parameters").children():
                 try:
                     yield self._document.resolve(node).fields
@@ -96,16 +96,16 @@ _MAX_NAMED_MEMBERS = 12
 class UnusableOperation(Exception):
     """The operation cannot be called; `path` is the location of the reason."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(why)
-        self.path, self.why = path, why
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path, self.reason = path, reason
 
 
 class OperationReader:
     """Reads operations of one document and adds skipped parts to `skipped`."""
 
     def __init__(self, document: OpenApiDocument, skipped: list[SkippedTool]) -> None:
-        self._document, self._left_out = document, skipped
+        self._document, self._skipped = document, skipped
         self._is_swagger = swagger.is_swagger2(document.root)
         self._path_variables = PathVariables(document)
         self._cache: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
@@ -129,8 +129,8 @@ class OperationReader:
     def _list_at(self, node: DocumentNode, key: str) -> DocumentNode | None:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
-    def _skip(self, node: DocumentNode, why: str) -> None:
-        self._left_out.append(SkippedTool(self._document.display_path(node), why))
+    def _skip(self, node: DocumentNode, reason: str) -> None:
+        self._skipped.append(SkippedTool(self._document.display_path(node), reason))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Yield resolved parameters, the operation's before those of its path; duplicates are dropped."""
@@ -159,15 +159,15 @@ class OperationReader:
         try:
             return self._document.resolve(node)
         except BrokenReference as error:
-            self._left_out.append(SkippedTool(error.path, error.why))
+            self._skipped.append(SkippedTool(error.path, error.reason))
             return None
 
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
         if template.fragment_variables:
             name = template.fragment_variables[0]
-            why = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
-            raise UnusableOperation(self._document.display_path(entry.operation), why)
+            reason = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
+            raise UnusableOperation(self._document.display_path(entry.operation), reason)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
             parameter = self._parameter(node, template)
@@ -249,10 +249,10 @@ class OperationReader:
         ranked = sorted((rank, kind) for kind in media if (rank := body_format(kind)) is not None)
         if ranked:
             return self._read_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
-        why, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
+        reason, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
-            raise UnusableOperation(path, why)
-        self._left_out.append(SkippedTool(path, f"{why}; requests are sent without a body"))
+            raise UnusableOperation(path, reason)
+        self._skipped.append(SkippedTool(path, f"{reason}; requests are sent without a body"))
         return None
 
     def _read_body(

@@ -10,7 +10,7 @@ import httpx2
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
 from adapters.http.secret_mask import SecretMask
-from adapters.http.url_safety import Origin, is_http_url, resolve_url
+from adapters.http.url_safety import Origin, resolve_url
 from adapters.openapi.auth.oauth import TokenCache
 from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
 from adapters.openapi.settings import OAuthClient, OpenApiSettings
@@ -71,28 +71,17 @@ class RequestAuthorizer:
         if client is None:
             return None
         if scheme.name not in self._token_caches:
-            self._token_caches[scheme.name] = self._new_token_cache(scheme, client)
+            url, http, clock, mask = self._token_url(scheme, client), self._http, self._clock, self._mask
+            cache = TokenCache(self._settings, scheme.name, client, url=url, http=http, clock=clock, mask=mask)
+            self._token_caches[scheme.name] = cache
         return await self._token_caches[scheme.name].token(observer)
-
-    def _new_token_cache(self, scheme: SecurityScheme, client: OAuthClient) -> TokenCache:
-        return TokenCache(
-            self._settings.name,
-            scheme.name,
-            client,
-            url=self._token_url(scheme, client),
-            http=self._http,
-            clock=self._clock,
-            mask=self._mask,
-            timeout_s=self._settings.timeout_s,
-            max_attempts=self._settings.max_attempts,
-        )
 
     def _token_url(self, scheme: SecurityScheme, client: OAuthClient) -> httpx2.URL:
         """Return the URL that the client secret may be sent to. Raises MissingCredential."""
         stated = client.token_url or scheme.token_url
         if stated is None:
             raise self._error(f"no token URL for the scheme '{scheme.name}'; set 'token_url' in 'auth'")
-        url = resolve_url(self._base, stated) if self._base is not None else _absolute_url(stated)
+        url = resolve_url(self._base, stated)
         if url is None:
             raise self._error(
                 f"invalid token URL of the scheme '{scheme.name}': it must be an https URL; set 'token_url' in 'auth'"
@@ -105,7 +94,7 @@ class RequestAuthorizer:
     def _configured_origins(self) -> frozenset[Origin]:
         """Return the origins of the configured base URL and document."""
         places = (self._settings.base_url, self._settings.document)
-        urls = [_absolute_url(place) for place in places if place and "://" in place]
+        urls = [resolve_url(None, place) for place in places if place and "://" in place]
         return frozenset(Origin.of(url) for url in urls if url is not None)
 
     def _error(self, text: str) -> MissingCredential:
@@ -119,11 +108,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(plain).is_loopback
     except ValueError:
         return plain == "localhost" or plain.endswith(".localhost")
-
-
-def _absolute_url(text: str) -> httpx2.URL | None:
-    try:
-        url = httpx2.URL(text.strip()).copy_with(fragment=None, userinfo=b"")
-    except (httpx2.InvalidURL, UnicodeError):
-        return None
-    return url if is_http_url(url) else None

@@ -109,12 +109,7 @@ class _InlineWalk:
     """
 
     def __init__(
-        self,
-        document: OpenApiDocument,
-        direction: Direction,
-        cache: _InlineCache,
-        *,
-        has_limit: bool,
+        self, document: OpenApiDocument, direction: Direction, cache: _InlineCache, *, has_limit: bool
     ) -> None:
         self._document, self._direction, self._cache, self._has_limit = document, direction, cache, has_limit
         self._nodes = self._n_broken = self._n_references = 0

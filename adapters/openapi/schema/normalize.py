@@ -264,21 +264,17 @@ def _copy_bounds(fields: JsonObject, out: JsonObject) -> None:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             out[key] = value
     for key in _NUMBERS:
-        if _is_number(fields.get(key)):
+        if _is_type(fields.get(key), "number"):
             out[key] = fields[key]
     if out.get("multipleOf", 1) <= 0:
         del out["multipleOf"]
     for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if fields.get(key) is True and bound in out:
             out[key] = out.pop(bound)
-        elif _is_number(fields.get(key)):
+        elif _is_type(fields.get(key), "number"):
             out[key] = fields[key]
     if fields.get("uniqueItems") is True:
         out["uniqueItems"] = True
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _copy_pattern(fields: JsonObject, out: JsonObject) -> None:

@@ -125,7 +125,7 @@ class ArgumentReader:
     def __init__(
         self, inliner: Inliner, skipped: list[SkippedTool], provided: frozenset[tuple[ParameterLocation, str]]
     ) -> None:
-        self._inliner, self._left_out, self._provided = inliner, skipped, provided
+        self._inliner, self._skipped, self._provided = inliner, skipped, provided
         self._cache: dict[int, tuple[JsonObject, Argument]] = {}
 
     def read(self, operation: Operation) -> Arguments:
@@ -135,7 +135,7 @@ class ArgumentReader:
         nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
         nodes += [body.schema or operation.entry.operation.with_value({})] if body else []
         schemas, broken = self._inliner.inline(nodes)
-        self._left_out.extend(SkippedTool(error.path, f"{error.why}; any value is accepted") for error in broken)
+        self._skipped.extend(SkippedTool(error.path, f"{error.reason}; any value is accepted") for error in broken)
         found = [self._of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
         if body is None:
             return Arguments(tuple(found))

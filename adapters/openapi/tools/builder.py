@@ -4,7 +4,7 @@ Reads no file: if one is needed, `DocumentNotLoaded` is raised, and the caller r
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from adapters.base import Effect, SkippedTool, ToolSpec
@@ -47,18 +47,15 @@ class OpenApiToolBuilder:
         self._entries: dict[str, OperationEntry] = {}
         self._names: dict[str, str] = {}
         self._restored: dict[str, ToolSpec] = {}
-        self._pending: list[tuple[str, DocumentNode]] = list(self._path_items())
-
-    def _path_items(self) -> Iterator[tuple[str, DocumentNode]]:
-        for path, item in self._paths().members():
-            if not path.startswith("x-"):
-                yield path, item
+        self._pending: list[tuple[str, DocumentNode]] = [
+            (path, item) for path, item in self._paths().members() if not path.startswith("x-")
+        ]
 
     def _paths(self) -> DocumentNode:
         try:
             return self._document.at("paths")
         except BrokenReference as error:
-            self.skipped.append(SkippedTool(error.path, error.why))
+            self.skipped.append(SkippedTool(error.path, error.reason))
             return self._document.root.with_value(None)
 
     @relaxed_gc()
@@ -69,8 +66,8 @@ class OpenApiToolBuilder:
             self._pending.pop()
         if not self._names:
             if not self._entries and not any(one.path.startswith("#/paths") for one in self.skipped):
-                why = "the document has no operations"
-                self.skipped.append(SkippedTool("#/paths", why))
+                reason = "the document has no operations"
+                self.skipped.append(SkippedTool("#/paths", reason))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
             self._names = tool_names(ordered)
             self._entries = {self._names[entry.locator]: entry for entry in ordered}
@@ -120,24 +117,24 @@ class OpenApiToolBuilder:
         """Report settings for operations that do not exist."""
         for key in sorted(self._settings.read_operations.union(self._settings.overrides) - keys.keys()):
             near = difflib.get_close_matches(key, keys, n=1)
-            why = f"the settings name the unknown operation '{key}'"
+            reason = f"the settings name the unknown operation '{key}'"
             hint = f"; did you mean '{near[0]}'?" if near else ""
             self.skipped.append(
-                SkippedTool(self._document.display_path(self._document.root.child("paths")), why + hint)
+                SkippedTool(self._document.display_path(self._document.root.child("paths")), reason + hint)
             )
 
     def _tool_name_of(self, wanted: str | None, keys: Mapping[str, str], tool: OpenApiTool) -> str | None:
         """Return the tool for a key of the settings; an unknown one is reported."""
         if wanted is not None and wanted not in keys:
-            why = f"the pagination settings of '{tool.spec.name}' name the unknown operation '{wanted}'"
-            self.skipped.append(SkippedTool(self._document.display_path(tool.operation.entry.operation), why))
+            reason = f"the pagination settings of '{tool.spec.name}' name the unknown operation '{wanted}'"
+            self.skipped.append(SkippedTool(self._document.display_path(tool.operation.entry.operation), reason))
         return keys.get(wanted or "")
 
     def _find_operations(self, path: str, item: DocumentNode) -> None:
         try:
             found = list(find_operations(self._document, item, path, self.skipped))
         except BrokenReference as error:
-            self.skipped.append(SkippedTool(error.path, error.why))
+            self.skipped.append(SkippedTool(error.path, error.reason))
             return
         for entry in found:
             self._entries[entry.locator] = entry
@@ -151,23 +148,24 @@ class OpenApiToolBuilder:
             del self.skipped[mark:]
             raise
         except (UnusableOperation, BrokenReference) as error:
-            self.skipped.append(SkippedTool(error.path, error.why))
+            self.skipped.append(SkippedTool(error.path, error.reason))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
-            why = f"the operation cannot be read: {type(error).__name__}: {error}"
-            self.skipped.append(SkippedTool(self._document.display_path(entry.operation), why[:300]))
+            reason = f"the operation cannot be read: {type(error).__name__}: {error}"
+            self.skipped.append(SkippedTool(self._document.display_path(entry.operation), reason[:300]))
 
     def _tool(self, name: str, entry: OperationEntry) -> OpenApiTool:
         operation = self.reader.read(entry)
         base = self.base_of(operation)
+        overrides, keys = self._settings.overrides, _settings_keys(name, entry)
         if base.url is None and self.servers.root.url is not None:
-            raise UnusableOperation(self._document.display_path(entry.operation), base.why)
+            raise UnusableOperation(self._document.display_path(entry.operation), base.reason)
         return build_tool(
             name,
             operation,
             self._context,
             shape=read_record_shape(self._document, self.reader, entry, responses=self._responses),
             effect=self._effect(name, entry),
-            override=_find_override(self._settings.overrides, name, entry) or _NO_OVERRIDE,
+            override=next((overrides[key] for key in keys if key in overrides), _NO_OVERRIDE),
         )
 
     def base_of(self, operation: Operation) -> BaseUrl:
@@ -178,10 +176,6 @@ class OpenApiToolBuilder:
         if entry.method in _READ_METHODS or self._settings.read_operations & _settings_keys(name, entry):
             return Effect.READ
         return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
-
-
-def _find_override(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
-    return next((overrides[key] for key in _settings_keys(name, entry) if key in overrides), None)
 
 
 def _settings_keys(name: str, entry: OperationEntry) -> frozenset[str]:

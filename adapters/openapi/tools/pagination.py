@@ -11,20 +11,14 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
-from adapters.pagination import (
-    ResponseSchema,
-    declared_pagination,
-    detect,
-    flatten_parameters,
-    with_declared_types,
-)
+from adapters.pagination import ResponseSchema, declared_pagination, detect, flatten_parameters, with_declared_types
+from adapters.pagination.vocabulary.members import plain
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})
 """Names of cursors that are always hidden, regardless of their description."""
 _SIZE_NAMES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
 _PAGING_WORDS = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
-_NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
 def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> Pagination:
@@ -39,35 +33,17 @@ def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> P
 
 
 def _is_paging_leftover(name: str, schema: JsonObject, found: Pagination) -> bool:
-    own = _normalized_name(name)
+    parent, _, last = name.rpartition("/")
+    own = plain(last)
     if own in _ALWAYS_HIDDEN:
-        return "/" not in name
-    if own in _BACKWARD_NAMES:
-        return _mentions_paging(schema)
-    if own in {_normalized_name(other) for other in (found.position, found.size) if other}:
-        return "/" not in name or _has_hidden_sibling(name, found.hidden)
-    return own in _SIZE_NAMES and "page" in found.other_hidden and _is_scalar(schema)
-
-
-def _normalized_name(name: str) -> str:
-    """Return the last part of a name without case and separators: `max-keys` equals `MaxKeys`."""
-    return _NON_ALPHANUMERIC.sub("", name.rpartition("/")[2].lower())
-
-
-def _has_hidden_sibling(name: str, hidden: Iterable[str]) -> bool:
-    """Whether another member of the same object is hidden."""
-    parent = name.rpartition("/")[0]
-    return any(other.rpartition("/")[0] == parent for other in hidden if "/" in other)
-
-
-def _mentions_paging(schema: JsonObject) -> bool:
-    """Whether the description mentions pagination; a date never counts."""
-    text = schema.get("description")
-    return "date" not in str(schema.get("format")) and isinstance(text, str) and _PAGING_WORDS.search(text) is not None
-
-
-def _is_scalar(schema: JsonObject) -> bool:
-    return schema.get("type") in ("integer", "number", "string") and "enum" not in schema
+        return not parent
+    if own in _BACKWARD_NAMES:  # a date named `before` is a filter
+        is_described = _PAGING_WORDS.search(str(schema.get("description"))) is not None
+        return is_described and "date" not in str(schema.get("format"))
+    if own in {plain(other.rpartition("/")[2]) for other in (found.position, found.size) if other}:
+        return not parent or any(other.rpartition("/")[0] == parent for other in found.hidden)
+    is_scalar = schema.get("type") in ("integer", "number", "string") and "enum" not in schema
+    return own in _SIZE_NAMES and "page" in found.other_hidden and is_scalar
 
 
 _PAGED_LOCATIONS = (ParameterLocation.QUERY, ParameterLocation.HEADER, ParameterLocation.PATH, BODY)
@@ -87,17 +63,17 @@ def pagination_of(
     """Return the pagination of a tool: from settings, an extension, or detected from parameters and responses."""
     paged = _paging_candidates(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
-    found = _overridden(override) or _detect(paged, operation, response)
+    found = (
+        _detect(paged, operation, response)
+        if override.pagination is None
+        else replace(override.pagination, rule="settings")
+    )
     found = _hide_duplicates(_rename(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
         found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
     return found
-
-
-def _overridden(override: ToolOverride) -> Pagination | None:
-    return None if override.pagination is None else replace(override.pagination, rule="set in runax.yaml")
 
 
 def _hide_duplicates(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
@@ -150,10 +126,10 @@ def _rename(found: Pagination, names: Mapping[str, str]) -> Pagination:
         found,
         position=_rename_optional(found.position, names),
         size=_rename_optional(found.size, names),
-        last=_rename_optional(found.last, names),
-        texts=tuple(rename_path(name, names) for name in found.texts),
+        range_end=_rename_optional(found.range_end, names),
+        numeric_strings=tuple(rename_path(name, names) for name in found.numeric_strings),
         metadata=_rename_optional(found.metadata, names),
-        totals=tuple((rename_path(name, names), value) for name, value in found.totals),
+        total_flags=tuple((rename_path(name, names), value) for name, value in found.total_flags),
         other_hidden=tuple(rename_path(name, names) for name in found.other_hidden),
     )
 
@@ -219,8 +195,8 @@ def page_defaults(pagination: Pagination) -> JsonObject:
     found: JsonObject = {}
     if pagination.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE) and pagination.position is not None:
         found[pagination.position] = pagination.first
-        if pagination.last is not None:
-            found[pagination.last] = pagination.first + (pagination.span or 1) - 1
+        if pagination.range_end is not None:
+            found[pagination.range_end] = pagination.first + (pagination.range_size or 1) - 1
     if pagination.size is not None:
         usual = pagination.default_size or min(pagination.max_size or _DEFAULT_SIZE, _DEFAULT_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)

@@ -55,7 +55,7 @@ class ResponseReader:
         return frozenset(found)
 
     def _read(self, schema: DocumentNode) -> ResponseSchema:
-        target = self._followed(schema)
+        target = self._resolve(schema)
         if _json_type(target) == "array":
             items = self._members(target.child("items"))
             return ResponseSchema({}, is_list=True, item_members=frozenset(items))
@@ -72,7 +72,7 @@ class ResponseReader:
         for name, child in inside.items():
             if len(members) >= _MAX_MEMBERS or "." in name:
                 continue
-            target = self._followed(child)
+            target = self._resolve(child)
             members[path + name] = kind = _json_type(target)
             if kind == "array":
                 lists.append(target.child("items"))
@@ -81,7 +81,7 @@ class ResponseReader:
         return lists
 
     def _members(self, node: DocumentNode, *, depth: int = 0) -> dict[str, DocumentNode]:
-        target = self._followed(node)
+        target = self._resolve(node)
         found: dict[str, DocumentNode] = {}
         if depth < _DEPTH:
             for key in _PARTS:
@@ -89,7 +89,7 @@ class ResponseReader:
                     found |= self._members(part, depth=depth + 1)
         return found | dict(target.child("properties").members())
 
-    def _followed(self, node: DocumentNode) -> DocumentNode:
+    def _resolve(self, node: DocumentNode) -> DocumentNode:
         try:
             return self._document.resolve(node)
         except BrokenReference:
@@ -160,7 +160,7 @@ def success_schema(document: OpenApiDocument, reader: OperationReader, entry: Op
         try:
             for media_type, media in reader.response(entry, declared.child(code)).child("content").members():
                 if "json" in media_type.lower() or "*/*" in media_type:
-                    schema = _followed(document, document.resolve(media).child("schema"))
+                    schema = _resolve(document, document.resolve(media).child("schema"))
                     if schema.fields:
                         return schema
         except BrokenReference:
@@ -180,7 +180,7 @@ def declares_html(reader: OperationReader, entry: OperationEntry) -> bool:
     return False
 
 
-def _followed(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
+def _resolve(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     """Resolve a schema, and an `allOf` of a single part."""
     for _ in range(_RECORDS_DEPTH + 1):
         node = document.resolve(node)
@@ -205,13 +205,13 @@ def _members(document: OpenApiDocument, schema: DocumentNode) -> dict[str, Docum
         seen[id(part.fields)] = part
         found = dict(part.child("properties").members()) | found
         if "allOf" in part.fields:
-            parts += [_followed_or_empty(document, inner) for inner in part.child("allOf").children()]
+            parts += [_resolve_or_empty(document, inner) for inner in part.child("allOf").children()]
     return found
 
 
-def _followed_or_empty(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
+def _resolve_or_empty(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     try:
-        return _followed(document, node)
+        return _resolve(document, node)
     except BrokenReference:
         return node.with_value({})
 
@@ -223,9 +223,9 @@ def _records_path(
         return ""
     lists = {}
     for name, node in _members(document, schema).items():
-        member = _followed_or_empty(document, node)
+        member = _resolve_or_empty(document, node)
         if _is_array(member) and "." not in name and _bare_name(name) not in _NEVER_RECORDS:
-            lists[name] = _followed_or_empty(document, member.child("items"))
+            lists[name] = _resolve_or_empty(document, member.child("items"))
     preferred = [name for name in lists if _bare_name(name) in _RECORD_LISTS]
     if preferred:
         return min(preferred, key=lambda name: name not in ("data", "items", "results"))
@@ -238,7 +238,7 @@ def _records_path(
 def _nested_path(document: OpenApiDocument, schema: DocumentNode, path: str, depth: int) -> str | None:
     for name, node in _members(document, schema).items():
         if _bare_name(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
-            inner = _records_path(document, _followed_or_empty(document, node), path, depth=depth - 1)
+            inner = _records_path(document, _resolve_or_empty(document, node), path, depth=depth - 1)
             if inner:
                 return f"{name}.{inner}"
     return None

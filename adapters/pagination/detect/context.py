@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adapters.pagination.detect.page_size import size_beside
+from adapters.pagination.detect.page_size import find_page_size
 from adapters.pagination.detect.parameters import FlatParameter
 from adapters.pagination.detect.response_schema import ResponseSchema
 from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.descriptions import Phrase
 
-_FEWEST_ECHOED = 2
+_MIN_ECHOED = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ParameterContext:
     @cached_property
     def has_page_size(self) -> bool:
         """Whether an integer parameter has a name that means nothing but a page size."""
-        return any(one.is_named(spelling.SIZES_ALONE) and one.is_declared_integer for one in self.parameters)
+        return any(one.is_named(spelling.UNAMBIGUOUS_SIZES) and one.is_declared_integer for one in self.parameters)
 
     @cached_property
     def has_position_and_size(self) -> bool:
@@ -48,19 +48,19 @@ class ParameterContext:
         return self.has_page_size and any(one.is_declared_integer and not one.has_unit for one in positions)
 
     @cached_property
-    def is_echo(self) -> bool:
+    def echoes_request(self) -> bool:
         """Whether the response repeats most of the parameters, as the response to a change does."""
         own = [parameter for parameter in self.parameters if not spelling.parent(parameter.name)]
         repeated = [parameter for parameter in own if parameter.spellings & self.response.top_level]
-        return len(repeated) > _FEWEST_ECHOED and 2 * len(repeated) > len(own)
+        return len(repeated) > _MIN_ECHOED and 2 * len(repeated) > len(own)
 
     def is_returned(self, parameter: FlatParameter) -> bool:
         """Whether the response returns a value for this parameter that is not a date."""
-        return self.response.returns(parameter.name, is_echo=self.is_echo) and not parameter.is_date
+        return self.response.returns(parameter.name, echoes_request=self.echoes_request) and not parameter.is_date
 
     def size_of(self, position: FlatParameter) -> FlatParameter | None:
         """The page size next to a position; one in the path counts only for a position in the path."""
-        return size_beside(position, self.parameters if position.name in self.in_path else self.outside_path)
+        return find_page_size(position, self.parameters if position.name in self.in_path else self.outside_path)
 
     def has_size(self, position: FlatParameter) -> bool:
         """Whether another parameter can be the page size."""

@@ -11,7 +11,7 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.pagination.detect.candidates import PositionCandidate, position_candidates, preferred
 from adapters.pagination.detect.context import ParameterContext
 from adapters.pagination.detect.numeric_strings import is_text_only, numeric_strings
-from adapters.pagination.detect.page_size import size_alone, size_beside, size_fields
+from adapters.pagination.detect.page_size import find_page_size, find_size_without_position, size_fields
 from adapters.pagination.detect.parameters import (
     TEXT,
     FlatParameter,
@@ -26,7 +26,7 @@ from adapters.pagination.detect.total_flags import metadata_flag, total_flags
 from adapters.pagination.vocabulary import descriptions as phrases
 from adapters.pagination.vocabulary import members
 from adapters.pagination.vocabulary import parameters as spelling
-from adapters.pagination.vocabulary.members import words
+from adapters.pagination.vocabulary.members import plain, words
 
 _START_INDEX = words("start_index")
 _SCIM = words("resources schemas items_per_page")
@@ -51,7 +51,7 @@ def detect(
     """
     schema = response or UNKNOWN_RESPONSE
     flat = [
-        flat_parameter(name, one, is_integer=schema.is_integer(name))
+        flat_parameter(name, one, is_integer=plain(name) in schema.integers)
         for name, one in flatten_parameters(parameters).items()
     ]
     typed = numeric_strings(mark_grouped(flat), schema)
@@ -61,12 +61,12 @@ def detect(
         return _with_metadata_flag(Pagination(), flag)
     found = _pagination(context)
     if found.convention is not PaginationStyle.SINGLE or found.size is not None:
-        others = (one for one in context.outside_path if one.name not in (found.position, found.size, found.last))
+        others = (one for one in context.outside_path if one.name not in (found.position, found.size, found.range_end))
         has_range = found.convention is PaginationStyle.RANGE
         found = replace(
             found,
-            totals=total_flags(others, has_range=has_range),
-            texts=tuple(one.name for one in typed if _is_number_of(found, one) and is_text_only(one)),
+            total_flags=total_flags(others, has_range=has_range),
+            numeric_strings=tuple(one.name for one in typed if _is_number_of(found, one) and is_text_only(one)),
         )
     return _with_metadata_flag(found, flag)
 
@@ -75,13 +75,13 @@ def _with_metadata_flag(found: Pagination, flag: tuple[str, Json] | None) -> Pag
     if flag is None:
         return found
     name, value = flag
-    totals = tuple(pair for pair in found.totals if pair[0] != name)
-    return replace(found, totals=totals, metadata=name, metadata_value=value)
+    totals = tuple(pair for pair in found.total_flags if pair[0] != name)
+    return replace(found, total_flags=totals, metadata=name, metadata_value=value)
 
 
 def _is_number_of(found: Pagination, parameter: FlatParameter) -> bool:
     """Whether a number is sent for it: as a size, or as a position of addressable pages."""
-    return parameter.name in (found.size, found.last) or (found.is_addressable and parameter.name == found.position)
+    return parameter.name in (found.size, found.range_end, found.position if found.is_addressable else None)
 
 
 def _pagination(context: ParameterContext) -> Pagination:
@@ -99,12 +99,12 @@ def _pagination(context: ParameterContext) -> Pagination:
 
 
 def _by_response(style: PaginationStyle, found: Sequence[PositionCandidate], context: ParameterContext) -> Pagination:
-    backward = [one.name for one in context.outside_path if one.is_named(spelling.FIRM_BACKWARD)]
+    backward = [one.name for one in context.outside_path if one.is_named(spelling.UNAMBIGUOUS_BACKWARD)]
     candidates = (one.parameter.name for one in found if one.parameter in context.outside_path)
     return Pagination(
         convention=style,
         other_hidden=tuple(dict.fromkeys([*candidates, *backward])),
-        rule="Link header" if style is PaginationStyle.LINK_HEADER else "URL of the next page in the response",
+        rule="Link header" if style is PaginationStyle.LINK_HEADER else "next page URL in the response",
         **size_fields(_size_without_position(context)),
     )
 
@@ -116,7 +116,7 @@ def _is_replaced_by_url(candidate: PositionCandidate, context: ParameterContext)
         return True
     if candidate.style is not PaginationStyle.CURSOR or _style_of_response(schema) is None:
         return False
-    if parameter.mentions(phrases.NOT_BY_HAND):
+    if parameter.mentions(phrases.SET_BY_SERVER):
         return True
     if parameter.mentions(phrases.LINK_HEADER) and schema.has_header("link"):
         return True
@@ -139,8 +139,8 @@ def _by_position(found: Sequence[PositionCandidate], context: ParameterContext) 
         convention=style,
         position=position.name,
         first=first_position(style, position, context.response),
-        last=last.name if last else None,
-        span=range_size(position, last) if last else None,
+        range_end=last.name if last else None,
+        range_size=range_size(position, last) if last else None,
         window=_window(position, size) if style is PaginationStyle.OFFSET else None,
         key=_key(candidate, context.response),
         next_path=_described_path(candidate, context.response),
@@ -160,10 +160,10 @@ def _described_path(candidate: PositionCandidate, schema: ResponseSchema) -> str
 
 def _is_backward(parameter: FlatParameter, candidate: PositionCandidate) -> bool:
     """Whether a parameter is the cursor's counterpart for the previous page, by its name or its description."""
-    if parameter.is_named(spelling.FIRM_BACKWARD) and parameter.accepts_text:
+    if parameter.is_named(spelling.UNAMBIGUOUS_BACKWARD) and parameter.accepts_text:
         return True
     is_alike = candidate.style is PaginationStyle.CURSOR and parameter.types == candidate.parameter.types
-    is_described = parameter.mentions(phrases.IS_CURSOR) or parameter.mentions(phrases.USED_FOR_PAGING)
+    is_described = parameter.mentions(phrases.DEFINITE_CURSOR) or parameter.mentions(phrases.FOR_PAGINATION)
     return is_alike and not parameter.is_date and parameter.is_named(spelling.BACKWARD) and is_described
 
 
@@ -180,22 +180,22 @@ def _by_range_header(context: ParameterContext) -> Pagination | None:
     ranges = [one for one in headers if one.is_named(_RANGE) and not one.mentions(phrases.BYTES)]
     has_unit = any(one.is_named(_RANGE_UNIT) for one in headers)
     is_answered = context.response.has_header("content-range") and context.response.is_collection
-    if not ranges or not (has_unit or is_answered or any(one.mentions(phrases.ABOUT_PAGING) for one in ranges)):
+    if not ranges or not (has_unit or is_answered or any(one.mentions(phrases.RESULTS) for one in ranges)):
         return None
     hidden, size = tuple(one.name for one in headers), _size_without_position(context)
-    rule = "Range header that counts records"
+    rule = "Range header for records"
     return Pagination(convention=PaginationStyle.RANGE, other_hidden=hidden, rule=rule, **size_fields(size))
 
 
 def _by_size_alone(context: ParameterContext) -> Pagination:
-    size = size_alone(context.outside_path)
+    size = find_size_without_position(context.outside_path)
     return Pagination() if size is None else Pagination(rule="page size without a position", **size_fields(size))
 
 
 def _size_without_position(context: ParameterContext) -> FlatParameter | None:
     """The page size of a tool whose response names the next page."""
     parameters = context.outside_path
-    return size_beside(
+    return find_page_size(
         None, [one for one in parameters if not spelling.parent(one.name) and not one.is_named(spelling.OFFSETS)]
     )
 
@@ -207,10 +207,12 @@ def first_position(style: PaginationStyle, position: FlatParameter, schema: Resp
     for stated in (position.integer("default"), position.integer("minimum")):
         if stated in (0, 1):
             return stated
-    if position.mentions(phrases.ONE_BASED) or position.mentions(phrases.SAYS_SCIM):
+    if position.mentions(phrases.ONE_BASED) or position.mentions(phrases.SCIM):
         return 1
     is_page = style is PaginationStyle.PAGE
-    zero_based = (phrases.ZERO_BASED, phrases.FROM_PAGE_0, phrases.SKIPS_PAGES) if is_page else (phrases.ZERO_BASED,)
+    zero_based = (
+        (phrases.ZERO_BASED, phrases.FIRST_PAGE_IS_0, phrases.PAGES_TO_SKIP) if is_page else (phrases.ZERO_BASED,)
+    )
     if any(map(position.mentions, zero_based)):
         return 0
     is_scim = position.is_named(_START_INDEX) and schema.has_member(_SCIM)
@@ -220,7 +222,7 @@ def first_position(style: PaginationStyle, position: FlatParameter, schema: Resp
 def _window(position: FlatParameter, size: FlatParameter | None) -> int | None:
     """How many records can be reached, if the description of the position or the size says so."""
     for one in (position, size):
-        stated = phrases.WINDOW.search(one.description) if one is not None else None
+        stated = phrases.RESULT_WINDOW.search(one.description) if one is not None else None
         if stated is not None:
             return int(stated.group(1).replace(",", "").replace(".", ""))
     return None

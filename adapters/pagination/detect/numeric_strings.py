@@ -29,7 +29,7 @@ def numeric_strings(parameters: Sequence[FlatParameter], response: ResponseSchem
 
     given = list(parameters)
     clear = typed(given, _is_clear) if _is_paged(parameters, response) else given
-    has_size = any(one.accepts_integer and one.is_named(spelling.SIZES_ALONE) for one in clear)
+    has_size = any(one.accepts_integer and one.is_named(spelling.UNAMBIGUOUS_SIZES) for one in clear)
     positioned = typed(clear, _is_position) if has_size else clear
     has_position = any(one.types and one.accepts_integer and one.is_named(_POSITIONS) for one in positioned)
     sized = typed(positioned, _is_weak_size) if has_position else positioned
@@ -49,7 +49,7 @@ def _is_paged(parameters: Sequence[FlatParameter], response: ResponseSchema) -> 
     tables = (_POSITIONS, spelling.CURSORS, spelling.WEAK_CURSORS, spelling.KEYS)
     has_words = (spelling.has_offset_words, spelling.has_cursor_words, spelling.has_page_words)
     return any(
-        one.is_named(*tables) or any(has(one.name) for has in has_words) or one.summary_mentions(phrases.SAYS_OFFSET)
+        one.is_named(*tables) or any(has(one.name) for has in has_words) or one.summary_mentions(phrases.OFFSET)
         for one in parameters
     )
 
@@ -63,32 +63,32 @@ def _may_hold_digits(one: FlatParameter) -> bool:
 
 def _is_no_number(one: FlatParameter, response: ResponseSchema) -> bool:
     """Whether something says that it is not a number of pagination."""
-    is_clear = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
+    is_clear = one.is_named(spelling.UNAMBIGUOUS_SIZES, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.has_unit if is_clear else one.is_about_something_else
-    if one.is_date or is_other or one.is_foreign or one.is_named(spelling.CURSORS):
+    if one.is_date or is_other or one.is_in_other_object or one.is_named(spelling.CURSORS):
         return True
-    cursors = (phrases.IS_CURSOR, phrases.NAMES_CURSOR, phrases.HANDED_OUT, phrases.NOT_BY_HAND)
-    is_returned = response.returns(one.name) and not one.summary_mentions(phrases.SAYS_OFFSET)
+    cursors = (phrases.DEFINITE_CURSOR, phrases.CURSOR_OR_TOKEN, phrases.PREVIOUS_RESPONSE, phrases.SET_BY_SERVER)
+    is_returned = response.returns(one.name) and not one.summary_mentions(phrases.OFFSET)
     return is_returned or any(map(one.mentions, cursors))
 
 
 def _is_clear(one: FlatParameter) -> bool:
-    if one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS) or one.summary_mentions(phrases.SAYS_OFFSET):
+    if one.is_named(spelling.UNAMBIGUOUS_SIZES, spelling.OFFSETS) or one.summary_mentions(phrases.OFFSET):
         return True
     has_words = (spelling.has_size_words, spelling.has_offset_words, spelling.has_page_words)
     is_named = one.is_named(_POSITIONS, spelling.SIZES) or any(has(one.name) for has in has_words)
-    is_described = any(map(one.summary_mentions, (phrases.SAYS_SIZE, phrases.SAYS_PAGE)))
+    is_described = any(map(one.summary_mentions, (phrases.PAGE_SIZE, phrases.PAGE_NUMBER)))
     return is_named and (is_described or (one.accepts_integer and one.is_named(spelling.PAGES)))
 
 
 def _is_position(one: FlatParameter) -> bool:
     """Whether it is a position if a page size is next to it."""
-    return one.is_named(spelling.PAGES, spelling.SKIPS) and not one.mentions(phrases.SAYS_CURSOR)
+    return one.is_named(spelling.PAGES, spelling.SKIPS) and not one.mentions(phrases.CURSOR)
 
 
 def _is_end(one: FlatParameter) -> bool:
-    return not one.description or one.mentions(phrases.ENDS_PAGE) or one.mentions(phrases.SAYS_PAGED)
+    return not one.description or one.mentions(phrases.LAST_ROW) or one.mentions(phrases.PAGED)
 
 
 def _is_weak_size(one: FlatParameter) -> bool:
-    return one.is_named(spelling.SIZES) and (not one.description or one.mentions(phrases.ABOUT_SIZE))
+    return one.is_named(spelling.SIZES) and (not one.description or one.mentions(phrases.RETURNED_RESULTS))

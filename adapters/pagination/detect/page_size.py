@@ -14,7 +14,7 @@ from adapters.pagination.vocabulary import parameters as spelling
 _MIN, _MAX = frozenset({"min"}), frozenset({"max"})
 
 
-def size_beside(position: FlatParameter | None, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
+def find_page_size(position: FlatParameter | None, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
     """The page size next to a position: of the same object first, then by the name, then by the description."""
     others = list(parameters)
     ranked = [
@@ -23,13 +23,13 @@ def size_beside(position: FlatParameter | None, parameters: Iterable[FlatParamet
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
 
 
-def size_alone(parameters: Iterable[FlatParameter]) -> FlatParameter | None:
+def find_size_without_position(parameters: Iterable[FlatParameter]) -> FlatParameter | None:
     """A limit without a position: one page at most, unless a response names a next one."""
     others = list(parameters)
-    named = [one for one in others if one.is_named(spelling.SIZES_ALONE) or one.name in spelling.MARKED_SIZES]
+    named = [one for one in others if one.is_named(spelling.UNAMBIGUOUS_SIZES) or one.name in spelling.MARKED_SIZES]
     integers = [one for one in named if one.is_declared_integer and not spelling.parent(one.name)]
     sizes = [one for one in integers if not _limits_something_else(one, others)]
-    return next((one for one in sizes if not one.description or one.mentions(phrases.ABOUT_PAGING)), None)
+    return next((one for one in sizes if not one.description or one.mentions(phrases.RESULTS)), None)
 
 
 def size_fields(size: FlatParameter | None) -> dict[str, Json]:
@@ -64,27 +64,23 @@ def _rank(
     if not one.accepts_integer or _limits_something_else(one, parameters):
         return None
     is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
-    if one.is_foreign and not is_near:
+    if one.is_in_other_object and not is_near:
         return None
     if position is not None and first_last_pair(position, parameters) is one:
         return None
     signs = (
-        one.is_named(spelling.SIZES_ALONE),
+        one.is_named(spelling.UNAMBIGUOUS_SIZES),
         one.is_named(spelling.SIZES),
-        one.mentions(phrases.SAYS_SIZE) and not one.mentions(phrases.SAYS_OFFSET),
+        one.mentions(phrases.PAGE_SIZE) and not one.mentions(phrases.OFFSET),
         spelling.has_size_words(one.name),
-        position is not None and spelling.is_unit_of(position.name, one.name),
-        position is not None and spelling.is_start_of(position.name, one.name),
     )
     rank = next((number for number, is_met in enumerate(signs) if is_met), None)
     return None if rank is None else (0 if is_near or position is None else 1, rank)
 
 
 def _limits_something_else(one: FlatParameter, parameters: list[FlatParameter]) -> bool:
-    is_value_range = one.is_named(frozenset({"max"})) and any(
-        other.is_named(frozenset({"min"})) for other in parameters
-    )
-    is_other = one.is_about_something_else and not one.mentions(phrases.ABOUT_SIZE)
-    is_size = one.is_named(spelling.SIZES_ALONE) and not one.has_unit
+    is_value_range = one.is_named(_MAX) and any(other.is_named(_MIN) for other in parameters)
+    is_other = one.is_about_something_else and not one.mentions(phrases.RETURNED_RESULTS)
+    is_size = one.is_named(spelling.UNAMBIGUOUS_SIZES) and not one.has_unit
     is_beside_position = is_size and any(other.is_named(spelling.OFFSETS, spelling.PAGES) for other in parameters)
     return is_value_range or (is_other and not is_beside_position)

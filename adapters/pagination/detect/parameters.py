@@ -18,7 +18,7 @@ MAX_DEPTH = 3
 USUAL_RANGE_SIZE = 50
 INTEGER = frozenset({"integer", "number"})
 TEXT = frozenset({"string"})
-_MOST_MEMBERS = (40, 12)
+_MAX_MEMBERS = (40, 12)
 """Of an object at the first and second level; larger ones hold a resource or a query."""
 _SCHEMA_PARTS = frozenset(("properties", "allOf", "anyOf", "oneOf"))
 _SEGMENT = re.compile(r"[/\[\].]+")
@@ -55,7 +55,7 @@ def _flatten(path: str, schema: JsonObject, *, depth: int) -> Iterator[tuple[str
     if depth == MAX_DEPTH or _SCHEMA_PARTS.isdisjoint(schema):
         return
     members = _members_of(schema)
-    if len(members) > _MOST_MEMBERS[depth - 1]:
+    if len(members) > _MAX_MEMBERS[depth - 1]:
         return
     for name, inner in members.items():
         yield from _flatten(f"{path}/{name}", inner, depth=depth + 1)
@@ -116,9 +116,9 @@ class FlatParameter:
         return own | {leaf(self.name)} if self.is_grouped else own
 
     @property
-    def is_foreign(self) -> bool:
+    def is_in_other_object(self) -> bool:
         """Whether it is a member of an object that is not about pagination."""
-        return not self.is_grouped and spelling.is_foreign(self.name)
+        return not self.is_grouped and spelling.is_in_other_object(self.name)
 
     @cached_property
     def summary(self) -> str:
@@ -154,17 +154,17 @@ class FlatParameter:
     @property
     def is_date(self) -> bool:
         """Whether it is a point in time."""
-        return self.schema.get("format") in _TIME_FORMATS or self.summary_mentions(phrases.DATES)
+        return self.schema.get("format") in _TIME_FORMATS or self.summary_mentions(phrases.DATE)
 
     @property
     def is_about_something_else(self) -> bool:
         """Whether its summary mentions time, money or identity."""
-        return self.summary_mentions(phrases.NOT_PAGING)
+        return self.summary_mentions(phrases.UNRELATED)
 
     @property
     def has_unit(self) -> bool:
         """Whether its summary mentions a unit of time, space or storage."""
-        return self.summary_mentions(phrases.MEASURED)
+        return self.summary_mentions(phrases.UNIT)
 
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""
@@ -208,16 +208,10 @@ def flat_parameter(name: str, schema: JsonObject, *, is_integer: bool = False) -
         flat = {k: v for b in reversed(real) for k, v in b.items()} | flat
     types = flat.get("type")
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
-    description = " ".join(part for part in (_title(name, flat), str(flat.get("description") or "")) if part)
-    known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
-    numeric = INTEGER if (is_integer and known == TEXT) or _is_numeric_text(flat) else frozenset[str]()
-    return FlatParameter(name, frozenset(known | numeric), flat, _without_markup(description))
-
-
-def _title(name: str, schema: JsonObject) -> str:
-    """The title, unless it repeats the name, as frameworks write it."""
-    title = str(schema.get("title") or "")
-    return "" if plain(title) == plain(name.rpartition("/")[2]) else title
+    known = frozenset(kind for kind in listed if isinstance(kind, str) and kind != "null")
+    if (is_integer and known == TEXT) or _is_numeric_text(flat):
+        known |= INTEGER
+    return FlatParameter(name, known, flat, _without_markup(str(flat.get("description") or "")))
 
 
 def _is_numeric_text(schema: JsonObject) -> bool:
@@ -242,11 +236,11 @@ def mark_grouped(parameters: Sequence[FlatParameter]) -> list[FlatParameter]:
     """
     numbers = [one for one in parameters if one.types and one.types <= INTEGER]
     with_position = {_holder(one.name) for one in numbers if leaf(one.name) in _POSITIONS}
-    with_size = {_holder(one.name) for one in numbers if leaf(one.name) in spelling.SIZES_ALONE}
+    with_size = {_holder(one.name) for one in numbers if leaf(one.name) in spelling.UNAMBIGUOUS_SIZES}
     holders = (with_position & with_size) - {""}
     if len(holders) > 1:
         return list(parameters)
-    table = _POSITIONS | spelling.SIZES_ALONE
+    table = _POSITIONS | spelling.UNAMBIGUOUS_SIZES
     grouped = {one.name for one in numbers if _holder(one.name) in holders and leaf(one.name) in table}
     return [replace(one, is_grouped=True) if one.name in grouped else one for one in parameters]
 
@@ -270,8 +264,8 @@ def is_row_range(first: FlatParameter, parameters: Iterable[FlatParameter]) -> b
     if last is None or any(one.is_date or one.is_about_something_else for one in (first, last)):
         return False
     is_named = bool(frozenset(spelling.pieces(first.name)) & _ROWS)
-    is_described = first.mentions(phrases.SAYS_OFFSET) or first.mentions(phrases.SAYS_PAGED)
-    return last.accepts_integer and (is_named or is_described or last.mentions(phrases.ENDS_PAGE))
+    is_described = first.mentions(phrases.OFFSET) or first.mentions(phrases.PAGED)
+    return last.accepts_integer and (is_named or is_described or last.mentions(phrases.LAST_ROW))
 
 
 def range_size(first: FlatParameter, last: FlatParameter) -> int:

@@ -24,11 +24,11 @@ def count_operations(specs: Iterable[ToolSpec]) -> Mapping[str, str]:
     A count is used only if every filter of the list is one of the count too; else it would count something larger.
     """
     tools = [spec for spec in specs if spec.effect is Effect.READ]
-    counts = [spec for spec in tools if _counted(spec) is not None]
+    counts = [spec for spec in tools if _counted_resource(spec) is not None]
     found: dict[str, str] = {}
     for spec in tools:
         match = next((one for one in counts if one is not spec and _is_count_of(one, spec)), None)
-        if match is not None and _counted(spec) is None:
+        if match is not None and _counted_resource(spec) is None:
             found[spec.name] = match.name
     return found
 
@@ -36,10 +36,10 @@ def count_operations(specs: Iterable[ToolSpec]) -> Mapping[str, str]:
 def _is_count_of(count: ToolSpec, listing: ToolSpec) -> bool:
     if count.source != listing.source or not listing.returns_many or count.pagination.position is not None:
         return False
-    return _counted(count) == _subject(listing) and _has_filters_of(count, listing)
+    return _counted_resource(count) == _resource(listing) and _has_filters_of(count, listing)
 
 
-def _counted(spec: ToolSpec) -> str | None:
+def _counted_resource(spec: ToolSpec) -> str | None:
     """What a tool counts: the path of the list, or the words of its name; None if it counts nothing."""
     method, _, path = spec.locator.partition(" ")
     if path:
@@ -50,7 +50,7 @@ def _counted(spec: ToolSpec) -> str | None:
     return _stem(listing) if listing and listing != name else None
 
 
-def _subject(spec: ToolSpec) -> str:
+def _resource(spec: ToolSpec) -> str:
     return spec.locator.rstrip("/") if " " in spec.locator else _stem(_snake_case(spec.locator))
 
 
@@ -90,7 +90,7 @@ def continuation_operations(specs: Iterable[ToolSpec]) -> Mapping[str, Paginatio
                 convention=PaginationStyle.CURSOR,
                 position=match.pagination.position,
                 next_operation=match.name,
-                rule="cursor for another operation",
+                rule="cursor of a continuation operation",
             )
     return found
 

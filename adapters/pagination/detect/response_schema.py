@@ -96,12 +96,9 @@ class ResponseSchema:
         is_usual = plain(name).endswith(_LIST_HOLDERS) or plain(name) in vocabulary.RECORD_LISTS
         return kind in _OPEN_TYPES and path not in self.descendants and (kind == "" or is_plural or is_usual)
 
-    def is_integer(self, name: str) -> bool:
-        """Whether a member of this name is an integer."""
-        return plain(name) in self._integers
-
     @cached_property
-    def _integers(self) -> frozenset[str]:
+    def integers(self) -> frozenset[str]:
+        """Plain names of the integer members."""
         return frozenset(plain(_leaf(path)) for path, kind in self.members.items() if kind == "integer")
 
     @cached_property
@@ -203,15 +200,15 @@ class ResponseSchema:
         """Whether anything is known about its members."""
         return bool(self.members) or self.is_list
 
-    def returns(self, parameter: str, *, is_echo: bool = False) -> bool:
+    def returns(self, parameter: str, *, echoes_request: bool = False) -> bool:
         """Whether it returns the value for a parameter: `NextMarker` for `marker`, `lastKey` for `startKey`.
 
         A member of the same name counts if the response does not echo the request, or if it is inside `next`
         (`next.page`) or, named for a direction, inside a cursor object (`cursor.after`).
         """
-        key = (parameter, is_echo)
+        key = (parameter, echoes_request)
         if key not in self._returned:
-            self._returned[key] = self._is_returned(parameter, is_echo=is_echo)
+            self._returned[key] = self._is_returned(parameter, echoes_request=echoes_request)
         return self._returned[key]
 
     @cached_property
@@ -219,7 +216,7 @@ class ResponseSchema:
         """The results of `returns`: operations that share a response share most of their parameters."""
         return {}
 
-    def _is_returned(self, parameter: str, *, is_echo: bool) -> bool:
+    def _is_returned(self, parameter: str, *, echoes_request: bool) -> bool:
         name = plain(_leaf(parameter.replace("/", ".")))
         holders = self.parents.get(name, set())
         if holders & _NEXT_OBJECTS or (name in _FORWARD_MEMBERS and holders & _CURSOR_OBJECTS):
@@ -228,7 +225,7 @@ class ResponseSchema:
         if not own - _COUNTERS or own & _NOT_A_POSITION:
             return False
         candidates = {f"next{name}", f"next{name.removeprefix('start')}", f"{name}next"}
-        if not is_echo and self._may_return_same_name(own):
+        if not echoes_request and self._may_return_same_name(own):
             candidates.add(name)
         if not candidates.isdisjoint(self.words_by_name):
             return True

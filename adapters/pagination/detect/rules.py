@@ -19,7 +19,7 @@ from adapters.pagination.vocabulary import members
 from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.members import words
 
-_LONG_DESCRIPTION = 400
+_MAX_CHARS = 400
 _SCROLL_IDS, _SCROLLS = words("scroll_id"), words("scroll")
 _AFTER, _FIRST, _TOKEN = words("after"), words("first"), words("token")
 _START_KEYS = words("exclusive_start_key")
@@ -48,10 +48,6 @@ class Rule:
     applies: Callable[[FlatParameter, ParameterContext], bool]
 
 
-def _is_scroll_id(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return parameter.is_named(_SCROLL_IDS) and context.has(_SCROLLS)
-
-
 def _is_other_token(parameter: FlatParameter, context: ParameterContext) -> bool:
     """`clientToken`, `access_token`, unless the response returns it and its name says cursor."""
     is_cursor = context.is_returned(parameter) and "cursor" in spelling.pieces(parameter.name)
@@ -67,14 +63,14 @@ def _is_cursor_object_or_number(parameter: FlatParameter, context: ParameterCont
     is_numeric_cursor = (
         parameter.is_named(spelling.CURSORS)
         and parameter.accepts_integer
-        and not parameter.mentions(phrases.SAYS_OFFSET)
-        and (parameter.mentions(phrases.SAYS_CURSOR) or context.has_size(parameter))
+        and not parameter.mentions(phrases.OFFSET)
+        and (parameter.mentions(phrases.CURSOR) or context.has_size(parameter))
     )
     return context.is_returned(parameter) or is_numeric_cursor or parameter.is_named(_START_KEYS)
 
 
 def _is_described_weak_cursor(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = context.mentions(parameter, phrases.SAYS_CURSOR) or parameter.mentions(phrases.HANDED_OUT)
+    is_described = context.mentions(parameter, phrases.CURSOR) or parameter.mentions(phrases.PREVIOUS_RESPONSE)
     return parameter.is_named(spelling.WEAK_CURSORS) and is_described and not parameter.is_about_something_else
 
 
@@ -88,8 +84,8 @@ def _has_same_prefix_as_size(parameter: FlatParameter, context: ParameterContext
 
 def _is_described_key(parameter: FlatParameter, context: ParameterContext) -> bool:
     """Whether it is described as the key of the last record, and the response returns nothing else to continue with."""
-    is_key = parameter.is_named(spelling.WEAK_KEYS, spelling.KEYS) and parameter.mentions(phrases.SAYS_KEY)
-    return is_key and not context.response.pointers and not parameter.mentions(phrases.NAMES_CURSOR)
+    is_key = parameter.is_named(spelling.WEAK_KEYS, spelling.KEYS) and parameter.mentions(phrases.RECORD_KEY)
+    return is_key and not context.response.pointers and not parameter.mentions(phrases.CURSOR_OR_TOKEN)
 
 
 def _is_record_key(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -103,18 +99,18 @@ def _is_key_range(parameter: FlatParameter, context: ParameterContext) -> bool:
 
 
 def _is_confirmed_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = parameter.mentions(phrases.SAYS_KEY) or parameter.mentions(phrases.SAYS_CURSOR)
+    is_described = parameter.mentions(phrases.RECORD_KEY) or parameter.mentions(phrases.CURSOR)
     return is_described or context.response.has_more_flag
 
 
 def _is_weak_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = parameter.is_named(spelling.WEAK_KEYS) and parameter.mentions(phrases.SAYS_KEY)
+    is_described = parameter.is_named(spelling.WEAK_KEYS) and parameter.mentions(phrases.RECORD_KEY)
     return is_described and context.response.has_list
 
 
 def _may_be_id_of_last_record(parameter: FlatParameter, context: ParameterContext) -> bool:
     has_id = "id" in context.response.item_members and not context.response.pointers
-    return has_id and parameter.mentions(phrases.SAYS_KEY) and context.has_size(parameter)
+    return has_id and parameter.mentions(phrases.RECORD_KEY) and context.has_size(parameter)
 
 
 def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -122,32 +118,24 @@ def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) 
     is_in_item_path = parameter.name in context.in_path
     if is_in_item_path and not (context.has_size(parameter) or context.response.is_collection):
         return True
-    if not parameter.accepts_integer or parameter.is_date or parameter.is_foreign:
+    if not parameter.accepts_integer or parameter.is_date or parameter.is_in_other_object:
         return True
     is_position = parameter.is_named(spelling.OFFSETS, spelling.SKIPS, spelling.PAGES) and not parameter.has_unit
-    is_paging = parameter.mentions(phrases.SAYS_PAGINATION) or (is_position and context.has_page_size)
+    is_paging = parameter.mentions(phrases.PAGINATION) or (is_position and context.has_page_size)
     return parameter.is_about_something_else and not is_paging
 
 
 def _counts_something_else(parameter: FlatParameter, _context: ParameterContext) -> bool:
     """Whether it counts pages, is a size, or takes a key, regardless of its name."""
-    is_offset = parameter.summary_mentions(phrases.SAYS_OFFSET)
-    is_page = parameter.summary_mentions(phrases.SAYS_PAGE) and not is_offset
-    is_size = parameter.summary_mentions(phrases.SAYS_SIZE) and not is_offset
-    is_other = parameter.mentions(phrases.SKIPS_PAGES) or parameter.mentions(phrases.SAYS_KEY)
-    return parameter.is_named(spelling.PAGES, spelling.SIZES_ALONE) or is_page or is_size or is_other
-
-
-def _is_first_row(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return is_row_range(parameter, context.outside_path)
-
-
-def _is_start_of_range(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return first_last_pair(parameter, context.outside_path) is not None
+    is_offset = parameter.summary_mentions(phrases.OFFSET)
+    is_page = parameter.summary_mentions(phrases.PAGE_NUMBER) and not is_offset
+    is_size = parameter.summary_mentions(phrases.PAGE_SIZE) and not is_offset
+    is_other = parameter.mentions(phrases.PAGES_TO_SKIP) or parameter.mentions(phrases.RECORD_KEY)
+    return parameter.is_named(spelling.PAGES, spelling.UNAMBIGUOUS_SIZES) or is_page or is_size or is_other
 
 
 def _is_confirmed_offset(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_about_paging = context.mentions(parameter, phrases.ABOUT_PAGING)
+    is_about_paging = context.mentions(parameter, phrases.RESULTS)
     is_offset = parameter.is_named(spelling.OFFSETS)
     return is_offset and (context.has_size(parameter) or is_about_paging or context.response.is_collection)
 
@@ -157,60 +145,40 @@ def _is_first_as_offset(parameter: FlatParameter, context: ParameterContext) -> 
         return False
     others = [other for other in context.parameters if other is not parameter]
     is_beside_max = context.has(_MAXIMA) and not any(other.is_named(_MIN_MAX_RIVALS) for other in others)
-    return is_beside_max or (context.has_size(parameter) and parameter.summary_mentions(phrases.SAYS_OFFSET))
+    return is_beside_max or (context.has_size(parameter) and parameter.summary_mentions(phrases.OFFSET))
 
 
-def _has_offset_name(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """By its words, or because its length is next to it: `displayStart` and `displayLength`."""
-    if parameter.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(parameter.name):
-        return True
-    has_length = any(spelling.is_start_of(parameter.name, other.name) for other in context.parameters)
-    return context.response.has_list and has_length
+def _has_offset_name(parameter: FlatParameter) -> bool:
+    return parameter.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(parameter.name)
 
 
 def _is_undescribed_weak_offset(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    is_described = parameter.mentions(phrases.ABOUT_PAGING) or parameter.mentions(phrases.SAYS_START)
+    is_described = parameter.mentions(phrases.RESULTS) or parameter.mentions(phrases.START)
     return parameter.is_named(spelling.WEAK_OFFSETS) and bool(parameter.description) and not is_described
 
 
 def _is_weak_offset_with_size(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_offset = parameter.is_named(spelling.WEAK_OFFSETS) and context.has_size(parameter)
-    return is_offset and not _is_value_range(parameter, context)
-
-
-def _is_value_range(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """Whether it is the lower end of a range of values, whose upper end is a number too."""
-    is_offset = parameter.mentions(phrases.SAYS_OFFSET) or parameter.mentions(phrases.SAYS_PAGINATION)
-    if is_offset or parameter.is_named(spelling.SKIPS):
-        return False
-    ends = (other for other in context.parameters if other.is_named(spelling.RANGE_ENDS))
-    return any(other.accepts_integer and not other.is_date for other in ends)
+    return parameter.is_named(spelling.WEAK_OFFSETS) and context.has_size(parameter)
 
 
 def _is_offset_that_counts_pages(parameter: FlatParameter, context: ParameterContext) -> bool:
-    skips_pages = parameter.mentions(phrases.SKIPS_PAGES)
+    skips_pages = parameter.mentions(phrases.PAGES_TO_SKIP)
     is_offset = parameter.is_named(spelling.OFFSETS) or skips_pages
-    return is_offset and (parameter.mentions(phrases.SAYS_PAGE) or (skips_pages and context.has_size(parameter)))
+    return is_offset and (parameter.mentions(phrases.PAGE_NUMBER) or (skips_pages and context.has_size(parameter)))
 
 
 def _is_weak_page_with_size(parameter: FlatParameter, context: ParameterContext) -> bool:
     is_clear = parameter.is_named(_PAGE_ALONE) and (not parameter.description or parameter.is_named(words("p")))
-    is_page = parameter.is_named(spelling.WEAK_PAGES) and (is_clear or parameter.mentions(phrases.SAYS_PAGE))
+    is_page = parameter.is_named(spelling.WEAK_PAGES) and (is_clear or parameter.mentions(phrases.PAGE_NUMBER))
     return is_page and context.has_size(parameter)
 
 
 def _is_described_page(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    return parameter.summary_mentions(phrases.SAYS_PAGE) and not parameter.mentions(phrases.SAYS_SIZE)
+    return parameter.summary_mentions(phrases.PAGE_NUMBER) and not parameter.mentions(phrases.PAGE_SIZE)
 
 
 def _is_beside_size_or_page_count(parameter: FlatParameter, context: ParameterContext) -> bool:
     return context.has_size(parameter) or context.response.has_member(members.TOTAL_PAGES | members.MORE_FLAGS)
-
-
-def _is_unit_with_length(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return any(
-        other.accepts_integer and spelling.is_unit_of(parameter.name, other.name) for other in context.parameters
-    )
 
 
 _SURE, _POSSIBLE, _NONE = Confidence.SURE, Confidence.POSSIBLE, Confidence.NONE
@@ -224,50 +192,50 @@ def _rules(
 
 CURSOR_RULES = _rules(
     PaginationStyle.CURSOR,
-    (_NONE, "member of an object that is not about pagination", lambda p, _: p.is_foreign),
-    (_NONE, "cursor of the previous page", lambda p, _: p.is_named(spelling.BACKWARD)),
+    (_NONE, "member of an unrelated object", lambda p, _: p.is_in_other_object),
+    (_NONE, "previous-page cursor", lambda p, _: p.is_named(spelling.BACKWARD)),
     (
         _NONE,
-        "described as a credential or an idempotency key",
-        lambda p, _: p.mentions(phrases.NO_CURSOR) and not p.mentions(phrases.SAYS_PAGING),
+        "description of a credential or idempotency key",
+        lambda p, _: p.mentions(phrases.CREDENTIAL) and not p.mentions(phrases.PAGING),
     ),
-    (_NONE, "search_after takes a key", lambda p, _: p.is_named(spelling.SEARCH_AFTER)),
-    (_NONE, "scroll id of another operation", _is_scroll_id),
+    (_NONE, "search_after (keyset)", lambda p, _: p.is_named(spelling.SEARCH_AFTER)),
+    (_NONE, "scroll ID of another operation", lambda p, c: p.is_named(_SCROLL_IDS) and c.has(_SCROLLS)),
     (
         _NONE,
-        "record key, and no cursor in the response",
+        "record key without a cursor in the response",
         lambda p, c: p.is_named(spelling.KEYS) and c.response.has_more_flag and not c.response.pointers,
     ),
-    (_SURE, "cursor that is an object or a number", _is_cursor_object_or_number),
-    (_NONE, "does not take text", lambda p, _: not p.accepts_text),
-    (_SURE, "name of a cursor", lambda p, _: p.is_named(spelling.CURSORS)),
-    (_NONE, "date", lambda p, _: p.is_date),
-    (_NONE, "name of another kind of token", _is_other_token),
-    (_SURE, "cursor returned by the response", lambda p, c: c.is_returned(p)),
-    (_SURE, "words of a cursor in the name", lambda p, _: spelling.has_cursor_words(p.name)),
+    (_SURE, "cursor of type object or number", _is_cursor_object_or_number),
+    (_NONE, "not a string", lambda p, _: not p.accepts_text),
+    (_SURE, "cursor name", lambda p, _: p.is_named(spelling.CURSORS)),
+    (_NONE, "date or time", lambda p, _: p.is_date),
+    (_NONE, "name of another token type", _is_other_token),
+    (_SURE, "cursor returned in the response", lambda p, c: c.is_returned(p)),
+    (_SURE, "cursor keywords in the name", lambda p, _: spelling.has_cursor_words(p.name)),
     (
         _SURE,
-        "marker beside a page size",
+        "marker with a page size parameter",
         lambda p, c: p.is_named(_MARKERS) and c.has_size(p) and not p.is_about_something_else,
     ),
     (
         _SURE,
-        "'after' beside 'first' (Relay)",
+        "'after' with 'first' (Relay connection)",
         lambda p, c: p.is_named(_AFTER) and any(o.is_named(_FIRST) and o.accepts_integer for o in c.parameters),
     ),
     (
         _NONE,
-        "described as the key of the last record",
+        "description of the last record's key",
         lambda p, c: _is_described_weak_cursor(p, c) and _is_described_key(p, c),
     ),
-    (_SURE, "usual name, described as a cursor", _is_described_weak_cursor),
-    (_SURE, "token with the same prefix as the page size", _has_same_prefix_as_size),
+    (_SURE, "common cursor name and cursor description", _is_described_weak_cursor),
+    (_SURE, "token with the prefix of the page size parameter", _has_same_prefix_as_size),
     (
         _NONE,
-        "long description, or a description of something else",
-        lambda p, _: len(p.description) > _LONG_DESCRIPTION or p.is_about_something_else or spelling.is_measure(p.name),
+        "long or unrelated description",
+        lambda p, _: len(p.description) > _MAX_CHARS or p.is_about_something_else or spelling.is_measure(p.name),
     ),
-    (_SURE, "described as a cursor", lambda p, _: p.mentions(phrases.IS_CURSOR)),
+    (_SURE, "cursor description", lambda p, _: p.mentions(phrases.DEFINITE_CURSOR)),
 )
 
 KEYSET_RULES = _rules(
@@ -275,84 +243,79 @@ KEYSET_RULES = _rules(
     (_POSSIBLE, "search_after", lambda p, _: p.is_named(spelling.SEARCH_AFTER)),
     (
         _NONE,
-        "takes no key",
-        lambda p, _: not (p.accepts_text or p.accepts_integer) or p.is_date or p.is_foreign,
+        "not a string or number",
+        lambda p, _: not (p.accepts_text or p.accepts_integer) or p.is_date or p.is_in_other_object,
     ),
     (
         _SURE,
-        "record key, confirmed by the description or a has-more flag",
+        "record key confirmed by a description or has-more flag",
         lambda p, c: _is_record_key(p, c) and _is_confirmed_key(p, c),
     ),
-    (_POSSIBLE, "record key beside a page size", lambda p, c: _is_record_key(p, c) and c.has_size(p)),
-    (_NONE, "record key without a page size", _is_record_key),
+    (_POSSIBLE, "record key with a page size parameter", lambda p, c: _is_record_key(p, c) and c.has_size(p)),
+    (_NONE, "record key without a page size parameter", _is_record_key),
     (
         _SURE,
-        "described as a record key, with a page size or a has-more flag",
+        "record key description with a page size parameter or has-more flag",
         lambda p, c: _is_weak_key(p, c) and (c.response.has_more_flag or c.has_size(p)),
     ),
-    (_POSSIBLE, "described as a record key", _is_weak_key),
-    (_SURE, "described as the key of the last record", _is_described_key),
-    (_POSSIBLE, "described as the id of a record, beside a page size", _may_be_id_of_last_record),
+    (_POSSIBLE, "record key description", _is_weak_key),
+    (_SURE, "description of the last record's key", _is_described_key),
+    (_POSSIBLE, "record ID description with a page size parameter", _may_be_id_of_last_record),
 )
 
 OFFSET_RULES = _rules(
     PaginationStyle.OFFSET,
-    (_NONE, "cannot count records", _is_no_number_of_pages),
+    (_NONE, "not a record count", _is_no_number_of_pages),
     (_NONE, "page number, page size or record key", _counts_something_else),
-    (_SURE, "first of a range of rows", _is_first_row),
-    (_NONE, "start of a range of values", _is_start_of_range),
-    (_SURE, "name of an offset, with a page size, description or list", _is_confirmed_offset),
-    (_NONE, "name of an offset alone", lambda p, _: p.is_named(spelling.OFFSETS)),
+    (_SURE, "start of a row range", lambda p, c: is_row_range(p, c.outside_path)),
+    (_NONE, "start of a value range", lambda p, c: first_last_pair(p, c.outside_path) is not None),
+    (_SURE, "offset name with a page size parameter, description or list response", _is_confirmed_offset),
+    (_NONE, "offset name without other evidence", lambda p, _: p.is_named(spelling.OFFSETS)),
     (_SURE, "'first' as an offset", _is_first_as_offset),
     (_NONE, "'first' as a page size", lambda p, _: p.is_named(_FIRST)),
     (
         _SURE,
-        "words of an offset in name and description",
-        lambda p, c: _has_offset_name(p, c) and p.mentions(phrases.SAYS_PAGED) and p.mentions(phrases.SAYS_START),
+        "offset keywords in the name and description",
+        lambda p, _: _has_offset_name(p) and p.mentions(phrases.PAGED) and p.mentions(phrases.START),
     ),
-    (_NONE, "usual name, described as something else", _is_undescribed_weak_offset),
-    (_SURE, "usual name of an offset beside a page size", _is_weak_offset_with_size),
-    (_NONE, "usual name without a page size", lambda p, _: p.is_named(spelling.WEAK_OFFSETS)),
+    (_NONE, "common offset name with an unrelated description", _is_undescribed_weak_offset),
+    (_SURE, "common offset name with a page size parameter", _is_weak_offset_with_size),
+    (_NONE, "common offset name without a page size parameter", lambda p, _: p.is_named(spelling.WEAK_OFFSETS)),
+    (_NONE, "page size description", lambda p, _: p.mentions(phrases.PAGE_SIZE) and not p.mentions(phrases.OFFSET)),
     (
-        _NONE,
-        "described as a page size",
-        lambda p, _: p.mentions(phrases.SAYS_SIZE) and not p.mentions(phrases.SAYS_OFFSET),
+        _SURE,
+        "offset description with a page size parameter",
+        lambda p, c: p.summary_mentions(phrases.OFFSET) and c.has_size(p),
     ),
     (
         _SURE,
-        "described as an offset beside a page size",
-        lambda p, c: p.summary_mentions(phrases.SAYS_OFFSET) and c.has_size(p),
-    ),
-    (
-        _SURE,
-        "words of an offset in the name, beside a page size",
-        lambda p, c: _has_offset_name(p, c) and c.has_size(p),
+        "offset keywords in the name with a page size parameter",
+        lambda p, c: _has_offset_name(p) and c.has_size(p),
     ),
 )
 
 PAGE_RULES = _rules(
     PaginationStyle.PAGE,
-    (_NONE, "cannot count pages", _is_no_number_of_pages),
+    (_NONE, "not a page count", _is_no_number_of_pages),
     (
         _NONE,
         "number of pages to return",
-        lambda p, _: p.summary_mentions(phrases.COUNTS_PAGES) and not p.mentions(phrases.SKIPS_PAGES),
+        lambda p, _: p.summary_mentions(phrases.NUMBER_OF_PAGES) and not p.mentions(phrases.PAGES_TO_SKIP),
     ),
-    (_SURE, "name of a page number", lambda p, _: p.is_named(spelling.PAGES)),
-    (_SURE, "offset that counts pages", _is_offset_that_counts_pages),
-    (_NONE, "offset", lambda p, _: p.is_named(spelling.OFFSETS) or p.mentions(phrases.SKIPS_PAGES)),
-    (_SURE, "usual name of a page number beside a page size", _is_weak_page_with_size),
-    (_NONE, "usual name alone", lambda p, _: p.is_named(spelling.WEAK_PAGES)),
+    (_SURE, "page number name", lambda p, _: p.is_named(spelling.PAGES)),
+    (_SURE, "offset in pages", _is_offset_that_counts_pages),
+    (_NONE, "offset", lambda p, _: p.is_named(spelling.OFFSETS) or p.mentions(phrases.PAGES_TO_SKIP)),
+    (_SURE, "common page number name with a page size parameter", _is_weak_page_with_size),
+    (_NONE, "common page number name without other evidence", lambda p, _: p.is_named(spelling.WEAK_PAGES)),
     (
         _SURE,
-        "described as a page number, with a page size or a page count",
+        "page number description with a page size parameter or page count",
         lambda p, c: _is_described_page(p, c) and _is_beside_size_or_page_count(p, c),
     ),
-    (_NONE, "described as a page number alone", _is_described_page),
-    (_SURE, "unit of several records beside its length", _is_unit_with_length),
+    (_NONE, "page number description without other evidence", _is_described_page),
     (
         _SURE,
-        "words of a page number in the name, beside a page size",
+        "page number keywords in the name with a page size parameter",
         lambda p, c: c.has_size(p) and spelling.has_page_words(p.name),
     ),
 )

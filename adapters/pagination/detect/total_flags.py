@@ -41,7 +41,7 @@ def metadata_flag(parameters: Iterable[FlatParameter]) -> tuple[str, Json] | Non
         if (value := _result_type(one)) is not None:
             return one.name, value
         has_words = bool(_METADATA_WORDS & set(spelling.pieces(one.name)))
-        if "boolean" in one.types and has_words and one.mentions(phrases.INSTEAD):
+        if "boolean" in one.types and has_words and one.mentions(phrases.COUNT_ONLY):
             return one.name, True
     return None
 
@@ -73,6 +73,6 @@ def _total_value(one: FlatParameter, *, has_range: bool) -> Json:
         return None
     own = set(spelling.pieces(one.name))
     is_named = one.is_named(_TOTAL_FLAGS) or bool(own & _TOTALS and own & _VERBS)
-    is_count = bool(own & _COUNTS) and one.summary_mentions(phrases.ASKS_TOTAL)
-    is_described = one.summary_mentions(phrases.ASKS_TOTAL_OF_LIST)
+    is_count = bool(own & _COUNTS) and one.summary_mentions(phrases.INCLUDES_TOTAL)
+    is_described = one.summary_mentions(phrases.LIST_TOTAL)
     return True if (is_named and not one.is_about_something_else) or is_count or is_described else None

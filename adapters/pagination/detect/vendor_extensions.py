@@ -78,7 +78,7 @@ def _datadog(
 
 
 def _only_flags(found: Pagination) -> Pagination:
-    return Pagination(metadata=found.metadata, metadata_value=found.metadata_value, totals=found.totals)
+    return Pagination(metadata=found.metadata, metadata_value=found.metadata_value, total_flags=found.total_flags)
 
 
 def _path(name: str) -> str:

@@ -21,7 +21,7 @@ from adapters.pagination import (
 )
 from adapters.pagination.probe.prober import Prober, Send
 from adapters.pagination.probe.result import FirstPage, LearnedPagination, ProbeMemory, ProbeMethod, ProbeResult
-from adapters.pagination.probe.trial import MOST_TRIALS, ArgumentTrial
+from adapters.pagination.probe.trial import MAX_TRIALS, ArgumentTrial
 
 
 async def refresh_total(tool: ToolSpec, send: Send, *, memory: ProbeMemory | None = None) -> int | None:
@@ -67,7 +67,7 @@ async def probe(
     known = memory or ProbeMemory()
     prober = Prober(tool, send, known.get(tool))
     found = await prober.run()
-    trial = ArgumentTrial(tool, prober.attempt, given or {}, is_allowed=prober.learned.failed_trials < MOST_TRIALS)
+    trial = ArgumentTrial(tool, prober.attempt, given or {}, is_allowed=prober.learned.failed_trials < MAX_TRIALS)
     found = replace(await trial.run(found), requests=prober.requests)
     trials = prober.learned.failed_trials + trial.was_run
     known.remember(tool, replace(prober.learned, pagination=found.pagination, failed_trials=trials))

@@ -48,7 +48,7 @@ _NO_SUCH_PAGE = frozenset({404})
 _NO_SUCH_OPERATION = frozenset({404, 501})
 _SAMPLE = 20
 _SIZE_WITHOUT_POSITION = 1000
-_MOST_CORRECTIONS = 2
+_MAX_CORRECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,10 @@ class Prober:
 
     async def run(self) -> ProbeResult:
         """Try the methods in order. Raises SourceError if none works."""
-        pagination = self.learned.pagination
+        found = await self._probe(self.learned.pagination)
+        return replace(found, requests=self.requests, notes=tuple(self.notes))
+
+    async def _probe(self, pagination: Pagination) -> ProbeResult:
         if not self.tool.returns_many:
             return await self._single_response(Pagination())
         metadata = await self._by_metadata_flag(pagination)
@@ -96,9 +99,7 @@ class Prober:
         if counted is not None:
             return self._with_total(page, counted, ProbeMethod.COUNT_OPERATION)
         head = await self._by_head(page) if page.certainty is not Certainty.EXACT else None
-        if head is None:
-            return replace(page, requests=self.requests, notes=tuple(self.notes))
-        return self._with_total(page, head, ProbeMethod.HEAD)
+        return page if head is None else self._with_total(page, head, ProbeMethod.HEAD)
 
     async def _send(self, address: PageAddress | None) -> CallResult:
         """Send, and count the requests of failures too."""
@@ -148,8 +149,6 @@ class Prober:
             certainty=metadata.certainty,
             method=ProbeMethod.METADATA,
             tokens_estimation=metadata.tokens_estimation,
-            requests=self.requests,
-            notes=tuple(self.notes),
         )
 
     async def _by_count_operation(self, pagination: Pagination) -> Total | None:
@@ -179,7 +178,7 @@ class Prober:
         """The only response of a tool without known pages: the first page of the call, and usually the last."""
         result = await self._send(None)
         answer = _ProbePage(pagination=pagination, address=None, size=None, result=result)
-        answer, reading = self._corrected(answer) if self.tool.returns_many else (answer, self._read(answer))
+        answer, reading = self._apply_corrections(answer) if self.tool.returns_many else (answer, self._read(answer))
         assessment = announced_total(answer.pagination, reading)
         total, certainty = assessment.total, assessment.certainty
         if reading.flaw and self.tool.returns_many:
@@ -205,12 +204,11 @@ class Prober:
             answer = self._with_server_unit(await self._default_page(pagination))
         if pagination.convention in (PaginationStyle.PAGE, PaginationStyle.OFFSET):
             answer = await self._with_first_position(answer)
-        found = self._assessed(answer)
-        return (
-            await self._confirmed_by_shorter_page(found) if pagination.convention is PaginationStyle.SINGLE else found
-        )
+        found = self._assess(answer)
+        is_single = pagination.convention is PaginationStyle.SINGLE
+        return await self._confirm_by_shorter_page(found) if is_single else found
 
-    async def _confirmed_by_shorter_page(self, found: ProbeResult) -> ProbeResult:
+    async def _confirm_by_shorter_page(self, found: ProbeResult) -> ProbeResult:
         """Check a limit without a position by a page of one record less, if the list may be truncated.
 
         If the shorter page says that there is more, the longer one would have said so too, and it was complete.
@@ -228,14 +226,12 @@ class Prober:
         address = first_address(found.pagination, size=count - 1)
         result = await self._try(address, f"a page of {count - 1}")
         if result is None:
-            return replace(found, requests=self.requests)
-        shorter = read_page(
-            result, found.pagination, records_path=self.tool.records_path, size=count - 1, address=address
-        )
+            return found
+        shorter = read_page(result, found.pagination, records_path=path, size=count - 1, address=address)
         has_pointer = shorter.pointer_path is not None and bool(value_at(first.result.payload, shorter.pointer_path)[1])
         if shorter.has_more is True and len(shorter.records) == count - 1 and not has_pointer:
-            return replace(found, total=count, certainty=Certainty.EXACT, requests=self.requests, notes=())
-        return replace(found, requests=self.requests)
+            return replace(found, total=count, certainty=Certainty.EXACT)
+        return found
 
     async def _page_of_size(self, pagination: Pagination, size: int) -> _ProbePage | None:
         """A page of `size`, with the flags for totals or else without; if page 0 is refused, page 1 is tried."""
@@ -256,7 +252,7 @@ class Prober:
         return None
 
     def _total_flag_attempts(self, pagination: Pagination) -> tuple[bool, ...]:
-        has_flags = bool(pagination.totals) or pagination.convention is PaginationStyle.RANGE
+        has_flags = bool(pagination.total_flags) or pagination.convention is PaginationStyle.RANGE
         return (True, False) if has_flags and self.learned.accepts_total_flags else (False,)
 
     async def _default_page(self, pagination: Pagination) -> _ProbePage:
@@ -273,12 +269,10 @@ class Prober:
 
     def _with_server_unit(self, answer: _ProbePage) -> _ProbePage:
         """Use the range unit of the server if it is not the usual one."""
-        ranged = (
-            parse_content_range(answer.result.headers)
-            if answer.pagination.convention is PaginationStyle.RANGE
-            else None
-        )
-        if ranged is None or ranged.unit is None or ranged.unit == answer.pagination.unit:
+        if answer.pagination.convention is not PaginationStyle.RANGE:
+            return answer
+        ranged = parse_content_range(answer.result.headers)
+        if ranged is None or ranged.unit in (None, answer.pagination.unit):
             return answer
         self.notes.append(f"the server counts ranges in '{ranged.unit}'")
         return replace(answer, pagination=replace(answer.pagination, unit=ranged.unit))
@@ -315,11 +309,11 @@ class Prober:
     def _read(self, answer: _ProbePage) -> PageReading:
         return answer.read(self.tool.records_path)
 
-    def _corrected(self, answer: _ProbePage) -> tuple[_ProbePage, PageReading]:
+    def _apply_corrections(self, answer: _ProbePage) -> tuple[_ProbePage, PageReading]:
         """The response read again with the pagination corrected by the response itself."""
         reading = self._read(answer)
         arguments = self.tool.parameters.get("properties") or {}
-        for _ in range(_MOST_CORRECTIONS):
+        for _ in range(_MAX_CORRECTIONS):
             correction = correct_pagination(answer.pagination, reading)
             if correction.pagination == answer.pagination:
                 correction = adopt_cursor(answer.pagination, reading, arguments)
@@ -331,10 +325,10 @@ class Prober:
             reading = self._read(answer)
         return answer, reading
 
-    def _assessed(self, answer: _ProbePage) -> ProbeResult:
+    def _assess(self, answer: _ProbePage) -> ProbeResult:
         """Assess a page: whether it is complete, can serve as the call's first page, and respects the size."""
         requested = answer.pagination
-        answer, reading = self._corrected(answer)
+        answer, reading = self._apply_corrections(answer)
         assessment = assess_page(answer.pagination, reading, size=answer.size)
         was_single = requested.convention is PaginationStyle.SINGLE
         is_usable = answer.size is None or assessment.is_whole or assessment.is_size_ignored or was_single
@@ -360,8 +354,6 @@ class Prober:
             sample=sample,
             bytes_per_record=bytes_per_record(sample),
             first=first,
-            requests=self.requests,
-            notes=tuple(self.notes),
         )
 
     def _with_total(
@@ -375,16 +367,9 @@ class Prober:
         )
         if is_wrong or is_better:
             self.notes.append(f"the count {total.value} is contradicted by the page")
-            return replace(page, requests=self.requests, notes=tuple(self.notes))
-        return replace(
-            page,
-            total=total.value,
-            certainty=total.certainty,
-            tokens_estimation=tokens or page.tokens_estimation,
-            method=method,
-            requests=self.requests,
-            notes=tuple(self.notes),
-        )
+            return page
+        tokens = tokens or page.tokens_estimation
+        return replace(page, total=total.value, certainty=total.certainty, tokens_estimation=tokens, method=method)
 
 
 def _is_refusal(error: SourceError, statuses: frozenset[int]) -> bool:

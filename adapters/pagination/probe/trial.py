@@ -26,9 +26,9 @@ from adapters.pagination.vocabulary.members import plain
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
 
-MOST_TRIALS = 3
+MAX_TRIALS = 3
 """Failed trials per tool. One is too few: a complete list shows nothing about a truncated one."""
-_FEWEST_RECORDS = 5
+_MIN_RECORDS = 5
 _ROUND = 5
 _USUAL_LENGTHS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
 
@@ -55,18 +55,23 @@ class ArgumentTrial:
         self._echoed = echoed_numbers(self.tool.parameters, self.given, first.result)
         is_positioned = any(value in (0, 1) for value in self._echoed.values())
         if not self.is_allowed or not may_be_truncated(self.tool, found, is_positioned=is_positioned):
-            return self._noted(found, first)
+            return self._mark_truncated(found, first)
         self.was_run = True
-        pagination = await self._by_returned_value(first) or await self._by_number(first, self._declared_names(first))
+        declared = numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
+        pagination = await self._by_returned_value(first) or await self._by_number(first, declared)
         pagination = pagination or await self._by_number(first, self._undeclared_names(first))
-        return self._noted(found, first) if pagination is None else _continued(found, first, pagination, self.tool)
+        return (
+            self._mark_truncated(found, first)
+            if pagination is None
+            else _with_pagination(found, first, pagination, self.tool)
+        )
 
-    def _noted(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
+    def _mark_truncated(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
         """Mark a list as possibly truncated if the response repeats an argument that equals its length."""
         reading, count = first.reading, len(first.reading.records)
         is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
         name = next((name for name, value in self._echoed.items() if value == count), None)
-        if is_told or name is None or count < _FEWEST_RECORDS:
+        if is_told or name is None or count < _MIN_RECORDS:
             return found
         note = f"the response reports '{name}' as {count:,} and has as many records: there may be more"
         return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
@@ -80,9 +85,6 @@ class ArgumentTrial:
             if result is not None and page is not None and continues_list(candidate, records, page, result):
                 return _by_value(self.tool.pagination, candidate)
         return None
-
-    def _declared_names(self, first: FirstPage) -> tuple[str, ...]:
-        return numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
 
     def _undeclared_names(self, first: FirstPage) -> tuple[str, ...]:
         """Undeclared names that the response of a GET uses for its page size and position."""
@@ -166,7 +168,7 @@ def may_be_truncated(tool: ToolSpec, found: ProbeResult, *, is_positioned: bool 
     is_truncated = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
     if not tool.returns_many and not is_truncated and not is_positioned:
         return False
-    if not reading.is_list or count < _FEWEST_RECORDS or tool.pagination.is_declared:
+    if not reading.is_list or count < _MIN_RECORDS or tool.pagination.is_declared:
         return False
     if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:
         return reading.total > count
@@ -188,7 +190,7 @@ def _by_value(declared: Pagination, candidate: ArgumentValue) -> Pagination:
     return replace(declared, convention=PaginationStyle.CURSOR, position=candidate.argument, next_path=candidate.path)
 
 
-def _continued(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
+def _with_pagination(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
     """The first page stays the call's own, unless pages of a chosen size have to start again."""
     reading = read_page(
         first.result, pagination, records_path=tool.records_path, size=first.size, address=first.address

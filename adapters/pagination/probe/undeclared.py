@@ -23,7 +23,7 @@ from adapters.pagination.vocabulary.members import OFFSET_POSITIONS, PAGE_POSITI
 TRIAL_VALUE = 2
 """The value sent in a numeric argument: it distinguishes pages from records, counted from 0 or from 1."""
 
-_MOST_NUMBERS, _MOST_PAIRS = 4, 3
+_MAX_NUMBERS, _MAX_PAIRS = 4, 3
 _NO_NUMBERS = frozenset(
     "id ids year month day hour minute second week age price cost amount rate lat lon lng latitude longitude radius "
     "width height version level score rating zoom depth timeout".split()
@@ -107,7 +107,7 @@ def numeric_arguments(parameters: JsonObject, given: Mapping[str, Json], *, is_t
     candidates = [one for one in unused if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
     integers = [one.name for one in candidates if "integer" in one.types and _allows(one, TRIAL_VALUE)]
     strings = [one.name for one in candidates if one.types == {"string"} and not one.schema.get("pattern")]
-    return tuple((integers or (strings if is_truncated else []))[:_MOST_NUMBERS])
+    return tuple((integers or (strings if is_truncated else []))[:_MAX_NUMBERS])
 
 
 def echoed_names(result: CallResult, count: int) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def argument_values(
     undated = [one for one in unused if not one.is_date]
     keys = _key_values([one for one in candidates if one in unused or _is_direction(one)], records)
     found = [*dict.fromkeys(_returned_values(undated, envelope)), *keys]
-    return tuple(found[:_MOST_PAIRS])
+    return tuple(found[:_MAX_PAIRS])
 
 
 def _unused_arguments(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[FlatParameter]:
@@ -170,7 +170,7 @@ def _allows(one: FlatParameter, value: int) -> bool:
 def _returned_values(unused: Sequence[FlatParameter], envelope: ResponseEnvelope) -> Iterator[ArgumentValue]:
     members = [m for m in (*envelope.near, *envelope.far, *envelope.headers) if _may_be_cursor(m.value)]
     own = [m for m in members if not (m.path.startswith(HEADER) and m.plain in _NO_HEADERS)]
-    for is_like in (_has_same_name, _has_similar_name, _says_next):
+    for is_like in (_has_same_name, _has_similar_name, _has_next_name):
         for one in unused:
             name = _leaf(one.name)
             for member in own:
@@ -191,16 +191,16 @@ def _has_same_name(name: str, other: str) -> bool:
 
 def _has_similar_name(name: str, other: str) -> bool:
     """`X-Continue-From` and `Continue-Next`, `since` and `last_seq`: alike, but not equal."""
-    if _has_same_name(name, other) or vocabulary.says_total(other):
+    if _has_same_name(name, other) or vocabulary.is_total_name(other):
         return False
-    is_next = vocabulary.says_next(other) or plain(other).startswith("last")
+    is_next = vocabulary.is_next_name(other) or plain(other).startswith("last")
     mine = vocabulary.words_of(name) & vocabulary.words_of(other) - vocabulary.VAGUE - {"x"}
     return bool(mine) or (is_next and spelling.pieces(name)[:1] in (("since",), ("from",), ("after",), ("start",)))
 
 
-def _says_next(_name: str, other: str) -> bool:
+def _has_next_name(_name: str, other: str) -> bool:
     """`naechste` says next, regardless of the name of the argument."""
-    return vocabulary.says_next(other)
+    return vocabulary.is_next_name(other)
 
 
 def _key_values(unused: Sequence[FlatParameter], records: Sequence[Json]) -> Iterator[ArgumentValue]:

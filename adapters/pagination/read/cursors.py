@@ -37,7 +37,7 @@ _ELEMENTS = vocabulary.words("resumption_token")
 """Elements that hold a cursor and figures about the list (OAI-PMH): none of the figures is a cursor."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
 _NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
-_FEW_ARGUMENTS = 6
+_MAX_ARGUMENTS = 6
 _POSITION_WORDS = ("continue", "cursor", "offset", "start", "page", "skip", "token", "after", "marker", "from")
 _NO_CURSOR_WORDS = frozenset(
     "request trace correlation etag hash checksum digest session signature version time date timestamp created updated "
@@ -167,7 +167,7 @@ def _guessed_urls(envelope: ResponseEnvelope) -> Iterator[NextPointer]:
     for member in envelope.near:
         if (url := link_url(load_more_link(member.value))) is not None and looks_like_url(url):
             yield NextPointer(url, PaginationStyle.NEXT_URL, member.path, is_sure=False)
-    for member in chain(envelope.saying(vocabulary.says_next), _headers_with(envelope, vocabulary.NEXT)):
+    for member in chain(envelope.matching(vocabulary.is_next_name), _headers_with(envelope, vocabulary.NEXT)):
         if (url := _unambiguous_url(member)) is not None:
             yield NextPointer(url, PaginationStyle.NEXT_URL, member.path, is_sure=False)
 
@@ -181,7 +181,7 @@ def _url_from_arguments(result: CallResult, value: Json) -> str | None:
     if (
         own is None
         or not isinstance(value, dict)
-        or not 0 < len(value) <= _FEW_ARGUMENTS
+        or not 0 < len(value) <= _MAX_ARGUMENTS
         or link_url(value) is not None
     ):
         return None
@@ -217,13 +217,13 @@ def _cursors(
     if any(envelope.named(_ELEMENTS, is_anywhere=True)):
         return
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
-        yield from _guesses(envelope.saying(vocabulary.says_next), _SentValues())
+        yield from _guesses(envelope.matching(vocabulary.is_next_name), _SentValues())
         return
     sent = _sent_values(result, pagination, address)
     position = pagination.position.rpartition("/")[2]
     yield from _compound_cursors(envelope, position)
-    for says in (vocabulary.says_next, _is_like(position), vocabulary.says_cursor):
-        yield from _guesses(envelope.saying(says), sent)
+    for says in (vocabulary.is_next_name, _is_like(position), vocabulary.is_cursor_name):
+        yield from _guesses(envelope.matching(says), sent)
     yield from _guesses(_headers_with(envelope, vocabulary.NEXT | vocabulary.CURSOR), sent)
     if pagination.convention is PaginationStyle.CURSOR:
         yield from _only_opaque_value(envelope, sent)

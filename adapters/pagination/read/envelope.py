@@ -16,7 +16,7 @@ from adapters.pagination.vocabulary.members import plain
 HEADER = "header:"
 """Prefix of the path of a value in a header."""
 
-_MOST_MEMBERS = 40
+_MAX_MEMBERS = 40
 _DEPTH = 4
 _FACTS_OF_REQUEST = vocabulary.words(
     "params parameters query filter filters request args arguments criteria facets aggregations aggs "
@@ -56,10 +56,10 @@ class ResponseEnvelope:
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if member.plain in table)
 
-    def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
-        """Members whose names satisfy `says`."""
+    def matching(self, is_match: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
+        """Members whose names satisfy `is_match`."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
-        return (member for member in members if says(member.name))
+        return (member for member in members if is_match(member.name))
 
     def values(self, table: frozenset[str]) -> Iterator[Json]:
         """Values whose names are in `table`, the nearest first."""
@@ -95,14 +95,18 @@ def read_envelope(payload: Json, found: FoundRecords, headers: Mapping[str, str]
     from_headers = _from_headers(headers or {})
     if not found.is_list:
         return ResponseEnvelope(headers=from_headers)
-    around = list(_around(payload, found.path)) if found.apart is None else _metadata_item(payload, found.apart)
+    around = (
+        list(_enclosing_objects(payload, found.path))
+        if found.metadata_index is None
+        else _metadata_item(payload, found.metadata_index)
+    )
     around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
-    far = [m for path, node in reversed(around) for m in _in_unknown_objects(node, path, apart=found.path)]
+    far = [m for path, node in reversed(around) for m in _in_unknown_objects(node, path, excluded=found.path)]
     return ResponseEnvelope(tuple(near), tuple(far), from_headers)
 
 
-def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _enclosing_objects(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """The objects on the path to the records, outermost first; of a list of two, the object before the records."""
     if isinstance(payload, list):
         if path and payload and isinstance(payload[0], dict):
@@ -128,16 +132,16 @@ def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[EnvelopeM
             yield from _with_containers(value, f"{above}{key}.")
 
 
-def _in_unknown_objects(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[EnvelopeMember]:
+def _in_unknown_objects(node: Mapping[str, Json], above: str, *, excluded: str) -> Iterator[EnvelopeMember]:
     """Members of objects that no table has, unless they are large, about something else, or the records."""
     for key, value in node.items():
-        is_known = plain(key) in vocabulary.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
-        if not isinstance(value, dict) or is_known or len(value) > _MOST_MEMBERS or above.count(".") >= _DEPTH:
+        is_known = plain(key) in vocabulary.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == excluded
+        if not isinstance(value, dict) or is_known or len(value) > _MAX_MEMBERS or above.count(".") >= _DEPTH:
             continue
         if any(isinstance(inner, list) and inner for inner in value.values()):
             continue
         yield from (EnvelopeMember(name, f"{above}{key}.{name}", element_text(inner)) for name, inner in value.items())
-        yield from _in_unknown_objects(value, f"{above}{key}.", apart=apart)
+        yield from _in_unknown_objects(value, f"{above}{key}.", excluded=excluded)
 
 
 def _from_headers(headers: Mapping[str, str]) -> tuple[EnvelopeMember, ...]:

@@ -21,8 +21,8 @@ _QUERY = re.compile(r"[\w$.%\[\]-]{1,60}=[^=\s/][^\s/]*")
 _TEMPLATE = re.compile(r"\{[?&#/.;+][^{}]*\}")
 _TARGETS = ("href", "url", "uri", "link", "target")
 _RELATIONS = ("rel", "relation", "relationship", "name", "type", "label", "title", "key")
-_SHORT_NUMBER = 7
-_FEW_LINKS, _SHORT_NAME = 6, 24
+_MAX_NUMBER_DIGITS = 7
+_MAX_LINKS, _MAX_LABEL_CHARS = 6, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,15 @@ def link_with_relation(links: Json, relation: str) -> Json:
 
 def load_more_link(links: Json) -> Json:
     """The only entry of a short list of links or actions whose name says to load more: `{"id": "loadMore", …}`."""
-    if not isinstance(links, list) or not 0 < len(links) <= _FEW_LINKS:
+    if not isinstance(links, list) or not 0 < len(links) <= _MAX_LINKS:
         return None
-    entries = [link for link in links if isinstance(link, dict) and len(link) <= _FEW_LINKS]
-    found = [link for link in entries if any(_says_more(link.get(name)) for name in (*_RELATIONS, "id", "action"))]
+    entries = [link for link in links if isinstance(link, dict) and len(link) <= _MAX_LINKS]
+    found = [link for link in entries if any(_is_load_more(link.get(name)) for name in (*_RELATIONS, "id", "action"))]
     return found[0] if len(found) == 1 and len(entries) == len(links) else None
 
 
-def _says_more(value: Json) -> bool:
-    return isinstance(value, str) and len(value) <= _SHORT_NAME and vocabulary.says_more(value)
+def _is_load_more(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_LABEL_CHARS and vocabulary.is_has_more_name(value)
 
 
 def _relations(link: dict[str, Json]) -> frozenset[str]:
@@ -142,13 +142,13 @@ def is_numbered_sequence(urls: Sequence[str]) -> bool:
     return len(steps) == 1 and min(steps) > 0
 
 
-def with_request_parameters(url: str, location: str, *, apart: frozenset[str]) -> str:
+def with_request_parameters(url: str, location: str, *, excluded: frozenset[str]) -> str:
     """The URL of a next page, with the request's own parameters that it lacks and needs.
 
     A server that puts an opaque token into the URL remembers the request, and some refuse other parameters next to it.
     One that only counts (`?page=2`) and drops a filter or the size would continue in other data. So parameters are
     added only to a URL of the request's own path whose query holds nothing but short numbers and the request's own
-    values. `apart` are the plain names of positions; values masked in the location cannot be added.
+    values. `excluded` are the plain names of positions; values masked in the location cannot be added.
     """
     base = request_url(location)
     if base is None or not is_same_path(url, base):
@@ -156,16 +156,16 @@ def with_request_parameters(url: str, location: str, *, apart: frozenset[str]) -
     mine, theirs = query_params(base), query_params(url)
     if not theirs or not all(_is_plain(value, mine.get(name)) for name, value in theirs.items()):
         return url
-    lacking = "&".join(_lacking(base, theirs, apart))
+    lacking = "&".join(_missing_parameters(base, theirs, excluded))
     return f"{url}&{lacking}" if lacking and not urlsplit(url).fragment else url
 
 
-def _lacking(base: str, theirs: dict[str, str], apart: frozenset[str]) -> Iterator[str]:
+def _missing_parameters(base: str, theirs: dict[str, str], excluded: frozenset[str]) -> Iterator[str]:
     for name, value in parse_qsl(urlsplit(base).query, keep_blank_values=True):
-        if name not in theirs and value != "***" and "".join(filter(str.isalnum, name.lower())) not in apart:
+        if name not in theirs and value != "***" and "".join(filter(str.isalnum, name.lower())) not in excluded:
             yield f"{quote(name, safe='[]$')}={quote(value, safe='')}"
 
 
 def _is_plain(value: str, own: str | None) -> bool:
-    is_short_number = value.isascii() and value.isdigit() and len(value) <= _SHORT_NUMBER
+    is_short_number = value.isascii() and value.isdigit() and len(value) <= _MAX_NUMBER_DIGITS
     return is_short_number or value == own

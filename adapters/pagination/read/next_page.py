@@ -106,14 +106,14 @@ def _is_first_of_several(envelope: ResponseEnvelope, n_records: int) -> bool:
     A number of pages alone may be data, as for a book: the list's own position or length has to be next to it.
     """
     around = (*envelope.near, *envelope.far, *envelope.headers)
-    pages = [one for one in around if one.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(one.name)]
+    pages = [one for one in around if one.plain in vocabulary.TOTAL_PAGES or vocabulary.is_page_count_name(one.name)]
     others = [one for one in around if one not in pages]
-    is_place = any(_says_page(one) and one.value in _FIRST_PAGES for one in others)
+    is_place = any(_is_page_number(one) and one.value in _FIRST_PAGES for one in others)
     is_length = any(one.plain in vocabulary.SIZES and as_count(one.value) == n_records for one in others)
     return any((as_count(one.value) or 0) > 1 for one in pages) and n_records > 0 and (is_place or is_length)
 
 
-def _says_page(member: EnvelopeMember) -> bool:
+def _is_page_number(member: EnvelopeMember) -> bool:
     own = vocabulary.words_of(member.name)
     return member.plain in vocabulary.PAGE_POSITIONS or bool(
         own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE
@@ -121,14 +121,14 @@ def _says_page(member: EnvelopeMember) -> bool:
 
 
 def _by_words(envelope: ResponseEnvelope) -> bool | None:
-    for member in envelope.saying(vocabulary.says_more):
+    for member in envelope.matching(vocabulary.is_has_more_name):
         more = bool(member.value) if member.value in (0, 1) else first_flag((member,))
         if more is not None:
             return more
-    last = first_flag(envelope.saying(vocabulary.says_last, is_anywhere=False))
+    last = first_flag(envelope.matching(vocabulary.is_last_page_name, is_anywhere=False))
     if last is not None:
         return not last
-    left = first_count(envelope.saying(vocabulary.says_remaining))
+    left = first_count(envelope.matching(vocabulary.is_remaining_name))
     return None if left is None else left > 0
 
 
@@ -145,7 +145,7 @@ def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
     path = pagination.key or key_path(records, pagination.position or "")
     if path is None:
         return None
-    keys = [value for record in records if _is_key(value := _value(record, path), path)]
+    keys = [value for record in records if _is_key(value := value_at(record, path)[1], path)]
     if not keys or len(keys) < len(records):
         return None
     if not all(isinstance(key, int) for key in keys):
@@ -175,10 +175,6 @@ def _numeric_key(keys: list[int], position: str) -> int | None:
     is_up = position.startswith(_UP)
     runs_down = len(keys) > 1 and keys[-1] < keys[0]
     return None if is_up and runs_down else keys[-1]
-
-
-def _value(record: Json, path: str) -> Json:
-    return value_at(record, path)[1]
 
 
 def _is_key(value: Json, path: str) -> bool:
@@ -298,9 +294,9 @@ def _address_of(
         url = absolute_url(str(pointer.value), result.location)
         if (own := _cursor_of_other_host(url, result.location, pagination)) is not None:
             return PageAddress(own | _size_argument(pagination, size))
-        apart = (pagination.position, *pagination.other_hidden)
-        positions = frozenset(plain(name.rpartition("/")[2]) for name in apart if name)
-        return PageAddress(url=with_request_parameters(url, result.location, apart=positions))
+        excluded = (pagination.position, *pagination.other_hidden)
+        positions = frozenset(plain(name.rpartition("/")[2]) for name in excluded if name)
+        return PageAddress(url=with_request_parameters(url, result.location, excluded=positions))
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
         return None
     arguments = {pagination.position: pointer.value}

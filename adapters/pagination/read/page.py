@@ -73,7 +73,7 @@ class PageMetadata:
 
 
 _NOTES = vocabulary.words("warning warnings message messages note notes notice notices info remark remarks hint")
-_SHOWN = 120
+_MAX_SHOWN_CHARS = 120
 _OK = 200
 
 
@@ -103,7 +103,7 @@ def read_page(
         next_url=next_page.address.url if next_page.address else None,
         has_more=next_page.has_more,
         is_first=is_first,
-        nouns=_nouns(result, found),
+        nouns=nouns_of(found.path.rpartition(".")[2], _path(result)),
     )
     total = read_total(result, envelope, facts)
     is_last = next_page.address is None and not pagination.is_addressable
@@ -217,7 +217,7 @@ def _flaw_of_note(envelope: ResponseEnvelope) -> str:
     """A note of the last page that says that records are left out."""
     texts = [text for member in envelope.named(_NOTES) for text in _texts(member.value)]
     note = next((text for text in texts if is_truncation_note(text)), None)
-    return "" if note is None else f"note in the response: {note[:_SHOWN]}"
+    return "" if note is None else f"note in the response: {note[:_MAX_SHOWN_CHARS]}"
 
 
 def _texts(value: Json) -> list[str]:
@@ -238,11 +238,6 @@ def _position(result: CallResult, envelope: ResponseEnvelope, pagination: Pagina
             return None if ranged is None else ranged.first
         case _:
             return None
-
-
-def _nouns(result: CallResult, found: FoundRecords) -> frozenset[str]:
-    """What the records may be called: by their path, and by the path or the tool of the request."""
-    return nouns_of(found.path.rpartition(".")[2], _path(result))
 
 
 def _path(result: CallResult) -> str:

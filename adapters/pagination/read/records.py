@@ -28,18 +28,18 @@ from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import (
     ENVELOPE,
     is_list_metadata,
+    is_zero_total,
     plain,
-    says_no_records,
     without_prefix,
     words,
 )
 
 Keys: TypeAlias = tuple[str, ...]
 
-_DEPTH, _FEW = 3, 40
-_FEWEST = 2
-_FEWEST_NAMED = 5
-_MANY = 20
+_DEPTH, _MAX_MEMBERS = 3, 40
+_MIN_MEMBERS = 2
+_MIN_NAMED_MEMBERS = 5
+_MAX_COMPARED = 20
 _NUMBER = re.compile(r"-?\d+")
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=.*\d.*\d)(?=.*[A-Za-z_:-])[\w:.-]{12,64}",
@@ -49,14 +49,14 @@ _KEY = "_key"
 _ID_COLUMNS = words("ids id keys uuids guids")
 
 
-def is_keyed(node: Mapping[str, Json], *, fewest: int = _FEWEST) -> bool:
+def is_keyed(node: Mapping[str, Json], *, fewest: int = _MIN_MEMBERS) -> bool:
     """Whether the members of an object are certainly records by their ids; at least `fewest`."""
     return len(node) >= fewest and all(map(_is_id, node)) and _are_alike(node)
 
 
 def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bool:
     """Whether the members of an object are many and alike, regardless of their keys; on a page two are enough."""
-    return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
+    return len(node) >= (_MIN_MEMBERS if is_paged else _MIN_NAMED_MEMBERS) and _are_alike(node)
 
 
 def keyed_in_order(payload: Mapping[str, Json]) -> dict[Keys, Keys]:
@@ -73,7 +73,7 @@ def keyed_in_order(payload: Mapping[str, Json]) -> dict[Keys, Keys]:
 def _members(node: Mapping[str, Json], above: Keys) -> Iterator[tuple[Keys, Json]]:
     for key, value in node.items():
         yield (*above, key), value
-        if isinstance(value, dict) and len(above) < _DEPTH - 1 and len(value) <= _FEW:
+        if isinstance(value, dict) and len(above) < _DEPTH - 1 and len(value) <= _MAX_MEMBERS:
             yield from _members(value, (*above, key))
 
 
@@ -88,10 +88,14 @@ def records_from_columns(node: Mapping[str, Json]) -> list[Json] | None:
     arrays = {name: value for name, value in node.items() if isinstance(value, list)}
     lists = {name: value for name, value in arrays.items() if not value or not all(map(_is_name_in(node), value))}
     ids = next((value for name, value in lists.items() if plain(name) in _ID_COLUMNS and _are_ids(value)), None)
-    if ids is None or len(lists) < _FEWEST or {len(value) for value in lists.values()} != {len(set(map(str, ids)))}:
+    if (
+        ids is None
+        or len(lists) < _MIN_MEMBERS
+        or {len(value) for value in lists.values()} != {len(set(map(str, ids)))}
+    ):
         return None
     rows: list[Json] = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
-    return None if any(map(_carries_id, rows[:_MANY], ids)) else rows
+    return None if any(map(_carries_id, rows[:_MAX_COMPARED], ids)) else rows
 
 
 def _is_name_in(node: Mapping[str, Json]) -> Callable[[Json], bool]:
@@ -120,8 +124,8 @@ def _are_alike(node: Mapping[str, Json]) -> bool:
     objects = [value for value in node.values() if isinstance(value, dict) and value]
     if len(objects) < len(node):
         return False
-    shapes = [objects[0].keys() & one.keys() for one in objects[:_MANY]]
-    sizes = [len(objects[0].keys() | one.keys()) for one in objects[:_MANY]]
+    shapes = [objects[0].keys() & one.keys() for one in objects[:_MAX_COMPARED]]
+    sizes = [len(objects[0].keys() | one.keys()) for one in objects[:_MAX_COMPARED]]
     return all(2 * len(common) >= size for common, size in zip(shapes, sizes, strict=True))
 
 
@@ -133,7 +137,7 @@ def _with_key(key: str, value: Json) -> Json:
 
 _MAX_PATH_LENGTH = 4
 _SAMPLE_SIZE = 20
-_LARGEST_LINK = 7
+_MAX_LINK_MEMBERS = 7
 _TARGETS = frozenset({"href", "url", "uri"})
 _RELATIONS = frozenset({"rel", "relation", "relationship"})
 _IDENTITY = vocabulary.words("id _id uuid guid")
@@ -147,15 +151,15 @@ _OF_REQUEST = vocabulary.words("queries request params parameters arguments args
 class FoundRecords:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
-    `is_keyed`: they are an object of records by their ids, which counts as a list. `apart` is the index of an item of a
-    list that is not a record but describes the list.
+    `is_keyed`: they are an object of records by their ids, which counts as a list. `metadata_index` is the
+    index of an item of a list that is not a record but describes the list.
     """
 
     records: list[Json]
     path: str
     is_list: bool
     is_keyed: bool = False
-    apart: int | None = None
+    metadata_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,7 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
         return FoundRecords(keyed_records(payload), "", is_list=True, is_keyed=True)
     best = _best(payload, is_paged=is_paged)
     if is_paged and (
-        _is_empty_page(payload) if best is None else best.is_rare and (declared or _says_no_records(payload))
+        _is_empty_page(payload) if best is None else best.is_rare and (declared or _has_zero_total(payload))
     ):
         return FoundRecords([], normalize_path(declared or ""), is_list=True)
     if best is None or (plain(best.keys[-1]) != noun and _is_part_of_record(payload, best, is_paged=is_paged)):
@@ -245,7 +249,7 @@ def are_links(value: list[Json]) -> bool:
     """Whether a list holds only links: objects with a target, a relation, and little else."""
     return bool(value) and all(
         isinstance(item, dict)
-        and len(item) <= _LARGEST_LINK
+        and len(item) <= _MAX_LINK_MEMBERS
         and bool(_TARGETS.intersection(map(plain, item)))
         and bool(_RELATIONS.intersection(map(plain, item)))
         for item in value[:_SAMPLE_SIZE]
@@ -266,7 +270,7 @@ def _in_list(payload: list[Json]) -> FoundRecords:
     if (alone := _in_envelope(payload)) is not None:
         return alone
     if (at := _metadata_index(payload)) is not None:
-        return FoundRecords(payload[:at] + payload[at + 1 :], "", is_list=True, apart=at)
+        return FoundRecords(payload[:at] + payload[at + 1 :], "", is_list=True, metadata_index=at)
     return FoundRecords(payload[1], "1", is_list=True) if _is_pair(payload) else FoundRecords(payload, "", is_list=True)
 
 
@@ -320,17 +324,17 @@ def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     figures = {plain(name): value for name, value in payload.items()}
     lists = [value for name, value in figures.items() if name in vocabulary.RECORD_LISTS]
     is_all_envelope = figures.keys() <= ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
-    return _says_no_records(payload) or None in lists or is_all_envelope
+    return _has_zero_total(payload) or None in lists or is_all_envelope
 
 
-def _says_no_records(payload: Mapping[str, Json]) -> bool:
-    return any(says_no_records(name, value) for name, value in payload.items())
+def _has_zero_total(payload: Mapping[str, Json]) -> bool:
+    return any(is_zero_total(name, value) for name, value in payload.items())
 
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate | None:
     """The most likely list; an object of records under an unknown name only if no list can be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
-    if _says_no_records(payload) and any(not one.items and not one.is_rare for one in found):
+    if _has_zero_total(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]
     lists = [one for one in found if not one.is_keyed and not one.is_rare]
     named = [one for one in found if not one.is_keyed or one.is_known or one.is_sure or not lists]
@@ -390,11 +394,11 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, 
     if is_paged or best.is_sure or len(best.items) >= _SAMPLE_SIZE:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
-    facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_empty_value(value))}
+    facts = {
+        key: value
+        for key, value in beside.items()
+        if not (best.is_keyed and (value in (None, "") or isinstance(value, bool)))
+    }
     own = {plain(key) for key, value in facts.items() if not is_list_metadata(key, value)}
     own -= {plain(key) for key, value in facts.items() if value in ([], {}, None, "")}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
-
-
-def _is_empty_value(value: Json) -> bool:
-    return value is None or isinstance(value, bool) or value == ""

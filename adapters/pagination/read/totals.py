@@ -108,7 +108,7 @@ def _announced_totals(result: CallResult, envelope: ResponseEnvelope, page: Page
 
 def total_by_any_name(envelope: ResponseEnvelope) -> Total | None:
     """A total under any name, for responses that hold figures and no records."""
-    counts = (envelope.named(vocabulary.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
+    counts = (envelope.named(vocabulary.WEAK_TOTALS), envelope.matching(vocabulary.is_count_name))
     called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
     figures = PageFacts(n_records=0, pagination=Pagination(), size=None, nouns=called)
     found = next(
@@ -133,7 +133,7 @@ def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Tota
     for member in sorted(named, key=lambda one: _FILTERED not in vocabulary.words_of(one.name)):
         if (total := _total_of(member, doubt)) is not None:
             yield total
-    for member in envelope.saying(vocabulary.says_total):
+    for member in envelope.matching(vocabulary.is_total_name):
         total = _total_of(member, doubt) if _is_of(page, member) else None
         if total is not None and total.value is not None and total.value > (page.n_records if page.is_paged else -1):
             yield total
@@ -141,7 +141,7 @@ def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Tota
 
 def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
     value, certainty = member.value, doubt or Certainty.EXACT
-    if vocabulary.says_estimate(member.name):
+    if vocabulary.is_estimate_name(member.name):
         certainty = Certainty.UNKNOWN
     if isinstance(value, dict):
         certainty = _certainty_of(value.get("relation")) or certainty
@@ -155,7 +155,7 @@ def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
             return certainty
-    admits = any(member.value is True for member in envelope.saying(vocabulary.says_estimate))
+    admits = any(member.value is True for member in envelope.matching(vocabulary.is_estimate_name))
     return Certainty.UNKNOWN if admits else None
 
 
@@ -174,10 +174,10 @@ def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns:
     if ranged is not None and ranged.total is not None:
         yield Total(ranged.total, Certainty.EXACT)
     for member in envelope.headers:
-        is_said = vocabulary.says_total(member.name) and vocabulary.is_of_records(member.name, nouns)
+        is_said = vocabulary.is_total_name(member.name) and vocabulary.is_of_records(member.name, nouns)
         is_total = member.plain in vocabulary.TOTALS or is_said
         if is_total and (count := as_count(member.value)) is not None:
-            yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
+            yield Total(count, Certainty.UNKNOWN if vocabulary.is_estimate_name(member.name) else Certainty.EXACT)
 
 
 def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
@@ -190,7 +190,7 @@ def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
 
 
 def _by_count_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    counts = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
+    counts = (m for m in envelope.matching(vocabulary.is_count_name, is_anywhere=False) if _is_of(page, m))
     for members in (envelope.named(vocabulary.WEAK_TOTALS), counts):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
@@ -203,16 +203,12 @@ def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
 
 def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact if a page holds one record, else a lower bound."""
-    members = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
-    numbers = [
-        count for count in (envelope.integer(vocabulary.TOTAL_PAGES), first_count(_pages(members))) if count is not None
-    ]
-    if numbers:
-        yield from _of_pages(numbers[0], page)
-
-
-def _pages(members: tuple[EnvelopeMember, ...]) -> Iterator[EnvelopeMember]:
-    return (m for m in members if m.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(m.name))
+    named = (m for m in envelope.headers if m.plain in vocabulary.TOTAL_PAGES or vocabulary.is_page_count_name(m.name))
+    pages = envelope.integer(vocabulary.TOTAL_PAGES)
+    if pages is None:
+        pages = first_count((*named, *envelope.matching(vocabulary.is_page_count_name)))
+    if pages is not None:
+        yield from _of_pages(pages, page)
 
 
 def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
@@ -234,9 +230,8 @@ def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFa
         return
     query = query_params(absolute_url(last, result.location))
     own = page.pagination
-    position = next(
-        (as_count(value) for name, value in query.items() if own.position and _is_position(name, own)), None
-    )
+    known = plain(own.position) if own.position else None
+    position = next((as_count(value) for name, value in query.items() if plain(name) == known), None)
     if position is not None and own.convention is PaginationStyle.PAGE:
         yield from _of_pages(position + 1 - own.first, page)
     elif position is not None and own.convention is PaginationStyle.OFFSET and page.n_records:
@@ -262,10 +257,6 @@ def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts)
         yield Total(end - begin + 2, Certainty.EXACT)
 
 
-def _is_position(name: str, pagination: Pagination) -> bool:
-    return plain(name) == plain(pagination.position or "")
-
-
 def _last_url(envelope: ResponseEnvelope) -> str | None:
     for member in envelope.named(_LAST_URLS):
         if (url := link_url(member.value)) is not None:
@@ -278,6 +269,6 @@ def _last_url(envelope: ResponseEnvelope) -> str | None:
 
 def _from_remaining(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of remaining records: a lower bound, since services call that figure an estimate."""
-    left = first_count(envelope.saying(vocabulary.says_remaining))
+    left = first_count(envelope.matching(vocabulary.is_remaining_name))
     if left is not None and page.is_first and page.n_records:
         yield Total(page.n_records + left, Certainty.AT_LEAST)

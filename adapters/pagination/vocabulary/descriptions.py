@@ -4,7 +4,7 @@ Each was found in public OpenAPI documents. They are loose between the words tha
 """
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 _THINGS = r"(?:[\w'’/-]+ ){0,5}?"  # noqa: RUF001 - documents have typographic apostrophes
 _RETURNED = r"(?:return|retriev|fetch|get|list|show|display|includ|obtain|send|sent|deliver|load|give|output|read)\w*"
@@ -15,10 +15,17 @@ _ANSWER = r"(?:response|call|request|page|results?|query|answer|reply|operation|
 
 
 class Phrase:
-    """A regular expression over descriptions, compared by identity: hashing a large pattern is slow."""
+    """A regular expression over descriptions, compared by identity: hashing a large pattern is slow.
+
+    It is compiled at its first use: most commands read no description, and together the patterns take 20 ms.
+    """
 
     def __init__(self, *alternatives: str) -> None:
-        self._pattern = re.compile("|".join(alternatives), re.IGNORECASE)
+        self._alternatives = alternatives
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(self._alternatives), re.IGNORECASE)
 
     def is_in(self, text: str) -> bool:
         """Whether a text matches. Results are cached: the operations of a document have most parameters in common."""
@@ -34,7 +41,7 @@ def _is_in(phrase: Phrase, text: str) -> bool:
     return phrase.search(text) is not None
 
 
-SAYS_SIZE = Phrase(
+PAGE_SIZE = Phrase(
     rf"\b(?:number|amount|count|quantity|maximum|max) (?:of |number of )?{_THINGS}(?:to|that (?:can|will) be|that are|"
     rf"being|should be|you want to|which) {_THINGS}{_RETURNED}\b",
     rf"\b(?:number|amount|count|quantity|maximum|max|limit) (?:of |on )?{_THINGS}(?:per|on (?:a|one|each|every)"
@@ -50,7 +57,7 @@ SAYS_SIZE = Phrase(
     r"\blimit(?:s|ing)? (?:the |on the )?(?:maximum )?(?:number|amount|size|count)\b",
     r"\bpag(?:e|ing|ination) limit\b|\bat most this many\b",
 )
-SAYS_OFFSET = Phrase(
+OFFSET = Phrase(
     r"\bposition (?:with)?in the (?:\w+ ){0,2}(?:list|set|results?)\b[^.;]{0,40}\bstart",
     rf"^(?:the )?\w+ to {_SKIPPED} (?:over )?before\b",
     rf"\b(?:number|amount|count|quantity) of {_THINGS}(?:to|that are|that (?:should|will) be|being) "
@@ -66,7 +73,7 @@ SAYS_OFFSET = Phrase(
     r"\b(?:pag(?:e|ing|ination)|results?|record|row|item|list) (?:start )?offset\b",
     r"\boffset (?:for|of|in|into|from|to) (?:the |a )?(?:\w+ ){0,3}(?:pag\w*|results?|records?|items?|list|set)\b",
 )
-SAYS_PAGE = Phrase(
+PAGE_NUMBER = Phrase(
     r"\bpage[- ](?:number|no\b|num\b|index)",
     rf"\bpage (?:of (?:\w+ ){{1,3}})?(?:to|you want to|that you want to|should be|that is) (?:be )?{_RETURNED}\b",
     r"\bpage (?:of \w+ )?to (?:request|query|view|open|start)\b",
@@ -75,7 +82,7 @@ SAYS_PAGE = Phrase(
     r"\b(?:number|index) of (?:the |a )?(?:\w+ ){0,2}page\b",
     r"\b(?:current|requested|desired|result|results) page\b(?! size)",
 )
-SAYS_CURSOR = Phrase(
+CURSOR = Phrase(
     r"\b(?:paginat\w+|paging|page|continuation|next|cursor)[- ]?(?:token|cursor|marker|key)s?\b",
     rf"\b(?:token|cursor|marker|value|key|string|id|identifier|bookmark|pointer|handle|name|arn)\b[^.;]{{0,100}}"
     rf"\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b",
@@ -89,7 +96,7 @@ SAYS_CURSOR = Phrase(
     r"\b(?:next|subsequent|following) set of (?:\w+ )?(?:results|records|items)\b",
     r"\bpoint (?:to|at) (?:resume|continue)\b|\bcontinu\w+\b[^.;]{0,40}\b(?:token|list|results?|enumerat\w+)",
 )
-SAYS_KEY = Phrase(
+RECORD_KEY = Phrase(
     rf"\b(?:id|identifier|key|name|item|record|object|entry|sku|code|\w+ id)\b[^.;]{{0,60}}"
     rf"\blast (?:\w+ ){{0,3}}(?:of|from|in|on|returned|received|seen|read|by)\b[^.;]{{0,60}}\b{_EARLIER}\b",
     rf"\blast (?:\w+ ){{0,4}}(?:of|from|in|on|returned (?:in|by|on)|received (?:in|from|on)|seen (?:in|on)) "
@@ -104,35 +111,35 @@ SAYS_KEY = Phrase(
     r"\b(?:id|identifier|key) (?:before|after) which\b",
     r"\bids? (?:greater|less|lower|higher|larger|smaller) than\b|\bids? (?:strictly )?(?:after|before) (?:this|the)\b",
 )
-NO_CURSOR = Phrase(
+CREDENTIAL = Phrase(
     r"\bidempoten|\bauthenticat|\bauthori[sz]|\bcredential|\baccess[- ]token|\bsecurity[- ]token|\bcsrf\b|\bpassword"
     r"|\bsync(?:hroni[sz]ation)?[- ]?token|\bsynctoken|\bsigned?ature|\bapi[- ]key\b|\bbearer\b|\bsecret\b"
     r"|\bcase[- ]sensitive,? (?:\w+ )?(?:string|token) that you"
 )
-DATES = Phrase(r"\b(?:date|time|timestamp|iso ?8601|rfc ?3339|unix|yyyy)\b|(?<!of the )\bepoch\b")
-WINDOW = Phrase(
+DATE = Phrase(r"\b(?:date|time|timestamp|iso ?8601|rfc ?3339|unix|yyyy)\b|(?<!of the )\bepoch\b")
+RESULT_WINDOW = Phrase(
     r"(?:more than|beyond|first|up to|exceed\w*|greater than|over|limited to|maximum offset:?) (?:the first )?"
     r"(\d{1,3}(?:[,.]\d{3})+|\d{4,}) (?:hits|results|records|items|entries|documents|rows)"
 )
-INSTEAD = Phrase(
+COUNT_ONLY = Phrase(
     r"\b(?:count|number|total|metadata|figures?)\b[^.;]{0,40}\binstead of\b|\bonly (?:return |the )?(?:\w+ )?"
     r"(?:count|total|number of|metadata)\b|\b(?:count|total|metadata) only\b"
     r"|\bwithout (?:any |the |returning )*(?:records|items|results|data|rows)\b"
 )
-ASKS_TOTAL = Phrase(
+INCLUDES_TOTAL = Phrase(
     r"\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*|comput\w*|calculat\w*|request\w*)\b[^.;]{0,60}"
     r"\b(?:total|overall|full) (?:\w+ ){0,2}(?:count|number|items|pages|results|records|amount of)\b"
     r"|\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*)\b[^.;]{0,60}\btotal[_ ](?:pages|items|count|results)\b"
 )
-NAMES_CURSOR = Phrase(r"\bcursors?\b|\btokens?\b|\bopaque\b")
-ASKS_TOTAL_OF_LIST = Phrase(
+CURSOR_OR_TOKEN = Phrase(r"\bcursors?\b|\btokens?\b|\bopaque\b")
+LIST_TOTAL = Phrase(
     r"\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*)\b[^.;]{0,60}\btotal[_ ](?:pages|items|results|hits)\b",
     r"\btotal (?:count|number) (?:of )?(?:the )?(?:all )?(?:matching|available|\w+ that match|"
     r"results|records|items|hits)\b",
     r"\btotal (?:count|number) in the (?:response|answer|result|header)\b",
 )
-SAYS_PAGING = Phrase(r"\bpaginat\w+|\bpaging\b|\bnext page\b|\bpage of results\b")
-IS_CURSOR = Phrase(
+PAGING = Phrase(r"\bpaginat\w+|\bpaging\b|\bnext page\b|\bpage of results\b")
+DEFINITE_CURSOR = Phrase(
     r"\b(?:paginat\w+|paging|page|continuation|next[- ]?page|cursor)[- ]?(?:token|cursor|marker|key|bookmark)\b",
     rf"\b(?:token|cursor|marker|value|string|bookmark|pointer|handle)\b[^.;]{{0,60}}\b(?:return|receiv|obtain|retriev|given"
     rf"|provid|taken|from|of|in)\w*\b[^.;]{{0,40}}\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b",
@@ -146,35 +153,35 @@ IS_CURSOR = Phrase(
     r"(?:the |an? )?(?:next|following|subsequent|further) "
     r"(?:page|set|batch|chunk|portion|slice|results|records|items)\b",
 )
-HANDED_OUT = Phrase(
+PREVIOUS_RESPONSE = Phrase(
     r"\b\w*(?:key|token|cursor|marker|id|value)\b (?:field |value |member |property )?(?:in|of|from) (?:the |a )?"
     r"(?:previous |last |prior )?(?:response|answer|reply)\b"
 )
-NOT_BY_HAND = Phrase(
+SET_BY_SERVER = Phrase(
     r"\bshould(?:n't| not) (?:be )?(?:provid|defin|set|us|giv|specif)|\bnot (?:expected|meant|intended) to (?:be )?"
     r"(?:provid|set|giv|us|specif)|\byou (?:do not|don't) (?:need|have) to (?:provide|set) this\b"
 )
-ENDS_PAGE = Phrase(
+LAST_ROW = Phrase(
     r"\b(?:end|ending|last|final|highest|stop(?:ping)?) "
     r"(?:record|row|item|index|result|position|entry|element|value)\b",
     r"\bend of (?:the )?(?:\w+ )?(?:block|page|list|range|window|slice|results|records|rows|items)\b",
 )
-SAYS_START = Phrase(r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)")
-USED_FOR_PAGING = Phrase(
+START = Phrase(r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)")
+FOR_PAGINATION = Phrase(
     r"\b(?:used|use|needed|required|meant|only) (?:for|in|to|with) (?:the )?paginat\w+|\bto paginate\b"
 )
 LINK_HEADER = Phrase(r"\blink header\b|\blink response header\b")
 BYTES = Phrase(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
-SAYS_SCIM = Phrase(r"\bscim\b|\brfc ?7644\b")
-ABOUT_PAGING = Phrase(
+SCIM = Phrase(r"\bscim\b|\brfc ?7644\b")
+RESULTS = Phrase(
     r"\bpag(?:e|es|ed|ing|inat\w*)\b|\bresults?\b|\brecords?\b|\bitems?\b|\bentries\b|\brows?\b|\bskip|\bcursor\b"
-    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
+    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b"
 )
-SAYS_PAGED = Phrase(r"\bpaginat\w+|\bpaged\b|\bpaging\b|\bpages? through\b")
-SAYS_PAGINATION = Phrase(r"\bpaginat")
-ABOUT_SIZE = Phrase(
+PAGED = Phrase(r"\bpaginat\w+|\bpaged\b|\bpaging\b|\bpages? through\b")
+PAGINATION = Phrase(r"\bpaginat")
+RETURNED_RESULTS = Phrase(
     r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\bto be retrieved\b|\breturned\b|\bresults?\b"
-    r"|\brecords?\b|\bitems?\b",
+    r"|\brecords?\b|\bitems?\b"
 )
 _UNITS = (
     r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b"
@@ -182,29 +189,29 @@ _UNITS = (
     r"|\bbytes?\b|(?<!of the )\bepoch\b|\btimestamps?\b|\bpixels?\b"
     r"|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b"
 )
-MEASURED = Phrase(_UNITS)
-NOT_PAGING = Phrase(
+UNIT = Phrase(_UNITS)
+UNRELATED = Phrase(
     rf"{_UNITS}|\bdate\b|\bcredit\b|\bspeed\b|\bprice\b"
     r"|\bamount\b(?! of (?:\w+ ){0,2}(?:items|records|results|entries|rows|objects|hits|elements|documents|pages)\b)"
     r"|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
     r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
-    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
+    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b"
 )
 ONE_BASED = Phrase(
     r"\bbase 1\b|\b(?:numbered|counted|indexed) from 1\b|\b(?:1|one)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b",
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b"
 )
-FROM_PAGE_0 = Phrase(
+FIRST_PAGE_IS_0 = Phrase(
     r"\bdefault(?:s|ed)?(?: value)?(?: is| to|:|=)?[ `'\"]*(?:page )?0\b(?![.,]\d)",
     r"\bpage 0\b|\bpage=0\b|\bfirst page (?:is|has|=)[ `'\"]*(?:number |index )?(?:0|zero)\b",
     r"\b(?:numbered|counted|indexed) (?:from|at) (?:0|zero)\b",
 )
-COUNTS_PAGES = Phrase(r"\b(?:number|amount|count) of pages\b")
+NUMBER_OF_PAGES = Phrase(r"\b(?:number|amount|count) of pages\b")
 DEPRECATED = Phrase(r"\b(?:been |is |are )deprecated\b|^\W*deprecated\b")
-SKIPS_PAGES = Phrase(rf"\b(?:number|amount|count) of pages (?:to|that are) (?:be )?{_SKIPPED}\b")
+PAGES_TO_SKIP = Phrase(rf"\b(?:number|amount|count) of pages (?:to|that are) (?:be )?{_SKIPPED}\b")
 ZERO_BASED = Phrase(
     r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b",
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b"
 )
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)"
 _CAPPED = (

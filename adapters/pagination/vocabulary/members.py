@@ -32,8 +32,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(plain(word) for word in text.split())
 
 
-SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
-SIZES = SIZES_ALONE | words(
+UNAMBIGUOUS_SIZES = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
+SIZES = UNAMBIGUOUS_SIZES | words(
     "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
     "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
     "page[size] page[limit] perPage psize ps rpp n_per_page"
@@ -71,18 +71,11 @@ PAGE_POSITIONS = words("page current_page page_number number page_no page_num pa
 OFFSET_POSITIONS = words("offset start start_at start_index skip from first_result")
 TOKENS = words("tokens_estimation token_estimation tokens_estimate tokens_est estimated_tokens total_tokens_est")
 DATA_PATHS = words("data_path records_path items_path path_to_data")
-TOTAL_HEADERS = (
-    "x-total-count",
-    "total-records",
-    "x-total",
-    "x-total-records",
-    "x-wp-total",
-    "total-count",
-    "x-pagination-total-count",
-    "x-pagination-total",
-    "x-result-count",
-    "pagination-count",
-    "opc-total-items",
+TOTAL_HEADERS = tuple(
+    (
+        "x-total-count total-records x-total x-total-records x-wp-total total-count x-pagination-total-count "
+        "x-pagination-total x-result-count pagination-count opc-total-items"
+    ).split()
 )
 
 NEXT_URLS = words(
@@ -90,13 +83,8 @@ NEXT_URLS = words(
     "@next_link next_records_url"
 )
 NEXT_HEADERS = ("next-page", "x-next-url", "x-next-link", "x-next-page-url")
-CURSOR_HEADERS = (
-    "x-next-cursor",
-    "x-next-page-token",
-    "x-next-token",
-    "x-ms-continuation",
-    "x-continuation-token",
-    "opc-next-page",
+CURSOR_HEADERS = tuple(
+    "x-next-cursor x-next-page-token x-next-token x-ms-continuation x-continuation-token opc-next-page".split()
 )
 NEXT_CURSORS = words(
     "next_cursor next_page_token next_token next_page_cursor continuation_token next_continuation_token continuation "
@@ -121,54 +109,49 @@ PREVIOUS_POINTERS = words("previous prev previous_page prev_page previous_url pr
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UMLAUTS = str.maketrans("áäčďéěëíïľňóöřšťúůüýžåøæñç", "aacdeeeiilnoorstuuuyzaoanc")
 
-_TOTAL = (
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TOTAL = _words(
     "total totals totaal totale totaux gesamt gesamtanzahl insgesamt celkem celkovy overall matched matching matches "
     "found available gefunden trouves encontrados nalezeno razem wszystkich toplam totalt cardinality population "
     "everything"
 )
-_COUNT = "count counts anzahl pocet antal cantidad quantity howmany liczba aantal hits tally"
-_NO_TOTAL = (
+COUNT = _words("count counts anzahl pocet antal cantidad quantity howmany liczba aantal hits tally")
+NO_TOTAL = _words(
     "time ms millis sec secs second seconds minute minutes hour hours day days duration took elapsed bytes byte kb mb "
     "tokens token cost costs price amount sum score weight limit per max min maximum minimum offset start begin index "
     "from to returned fetched shown displayed this current retrieved remaining left error errors failed failure "
     "failures warning warnings request requests retry retries rate ratelimit version year shards unread quota usage "
     "used age length attempt attempts attempted skipped timeout next prev previous first last in on position rank"
 )
-_PAGE = "page pages pagina paginas seite seiten strana stranky stran sivu sivut sida sidor blad strona strony batches"
-_MANY_PAGES = "pages paginas seiten stranky sivut sidor strony batches"
-_PAGES_COUNT = "total count num n number of last max final totaal gesamt celkem amount anzahl pocet"
-_NEXT = (
+PAGE = _words(
+    "page pages pagina paginas seite seiten strana stranky stran sivu sivut sida sidor blad strona strony batches"
+)
+MANY_PAGES = _words("pages paginas seiten stranky sivut sidor strony batches")
+PAGES_COUNT = _words("total count num n number of last max final totaal gesamt celkem amount anzahl pocet")
+NEXT = _words(
     "next following continue continuation continues resume resumption subsequent weiter naechste nachste folgende "
     "suivant suivante siguiente siguientes dalsi proximo proxima prossima prossimo nasta neste nastepny "
     "volgende seuraava"
 )
-_CURSOR = "cursor bookmark marker token after more forward older scroll checkpoint watermark continuationtoken"
-_BACK = (
+CURSOR = _words("cursor bookmark marker token after more forward older scroll checkpoint watermark continuationtoken")
+BACK = _words(
     "prev previous before back backward backwards first self last newer current zurueck zuruck precedent anterior "
     "predchozi poprzedni vorige start beginning initial this access auth refresh csrf session api id ids request trace"
 )
-_MORE = "more next further additional truncated incomplete continues weitere dalsi mas autres fler"
-_LAST = "last end final complete completed done finished exhausted eof letzte posledni ultima derniere"
-_REMAINING = "remaining left outstanding verbleibend zbyva restant restantes"
-_ESTIMATE = "estimate estimated estimation estimates approximate approximately approx approximated rough guess"
-_NOT_REMAINING = "rate ratelimit quota requests calls credits time seconds ms tokens pages"
-_ANY_RECORDS = (
+MORE = _words("more next further additional truncated incomplete continues weitere dalsi mas autres fler")
+LAST = _words("last end final complete completed done finished exhausted eof letzte posledni ultima derniere")
+REMAINING = _words("remaining left outstanding verbleibend zbyva restant restantes")
+ESTIMATE = _words("estimate estimated estimation estimates approximate approximately approx approximated rough guess")
+NOT_REMAINING = _words("rate ratelimit quota requests calls credits time seconds ms tokens pages")
+ANY_RECORDS = _words(
     "records record rows row items item results result entries entry elements element objects object documents "
     "document docs doc hits hit matches match matched matching found available all list listed overall set collection "
     "data resources resource values response query search filter filtered full grand exact"
 )
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TOTAL, COUNT, NO_TOTAL = _words(_TOTAL), _words(_COUNT), _words(_NO_TOTAL)
-PAGE, MANY_PAGES, PAGES_COUNT = _words(_PAGE), _words(_MANY_PAGES), _words(_PAGES_COUNT)
-NEXT, CURSOR, BACK = _words(_NEXT), _words(_CURSOR), _words(_BACK)
-MORE, LAST, REMAINING, ESTIMATE = _words(_MORE), _words(_LAST), _words(_REMAINING), _words(_ESTIMATE)
-NOT_REMAINING = _words(_NOT_REMAINING)
-ANY_RECORDS = _words(_ANY_RECORDS)
 VAGUE = _words("page pages the of for to a my is has result results item items record records list data value")
 
 
@@ -178,13 +161,13 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(piece.lower() for piece in _PIECE.findall(name.translate(_UMLAUTS)))
 
 
-def says_total(name: str) -> bool:
+def is_total_name(name: str) -> bool:
     """Whether a name means the number of all records."""
     words = words_of(name)
     return bool(words & TOTAL) and not words & (NO_TOTAL | PAGE)
 
 
-def says_count(name: str) -> bool:
+def is_count_name(name: str) -> bool:
     """Whether a name means a count, which may be that of the page."""
     words = words_of(name)
     return bool(words & COUNT) and not words & (NO_TOTAL | PAGE)
@@ -209,42 +192,42 @@ def singular(word: str) -> str:
     return word
 
 
-def says_pages(name: str) -> bool:
+def is_page_count_name(name: str) -> bool:
     """Whether a name means the number of pages."""
     words = words_of(name)
     return bool(words & MANY_PAGES) and bool(words & PAGES_COUNT or len(words) == 1) and "per" not in words
 
 
-def says_estimate(name: str) -> bool:
+def is_estimate_name(name: str) -> bool:
     """Whether a name says that its number is an estimate."""
     return bool(words_of(name) & ESTIMATE)
 
 
-def says_remaining(name: str) -> bool:
+def is_remaining_name(name: str) -> bool:
     """Whether a name means the number of remaining records."""
     words = words_of(name)
     return bool(words & REMAINING) and not words & NOT_REMAINING
 
 
-def says_next(name: str) -> bool:
+def is_next_name(name: str) -> bool:
     """Whether a name means the next page."""
     words = words_of(name)
     return bool(words & NEXT) and not words & (BACK - {"start", "id", "ids", "this"})
 
 
-def says_cursor(name: str) -> bool:
+def is_cursor_name(name: str) -> bool:
     """Whether a name means a cursor, though it may be the one of this page."""
     words = words_of(name)
     return bool(words & CURSOR) and not words & BACK
 
 
-def says_more(name: str) -> bool:
+def is_has_more_name(name: str) -> bool:
     """Whether a flag of this name means that there is more."""
     words = words_of(name)
     return bool(words & MORE) and not words & (BACK - {"this"})
 
 
-def says_last(name: str) -> bool:
+def is_last_page_name(name: str) -> bool:
     """Whether a flag of this name means that there is no more."""
     words = words_of(name)
     return bool(words & LAST) and not words & (NEXT | MORE)
@@ -260,29 +243,11 @@ def _bare(name: str) -> str:
     return "".join(_PIECE.findall(name)).lower()
 
 
-ENVELOPE = (
-    CONTAINERS
-    | SIDE_VALUES
-    | NEVER_RECORD_LISTS
-    | RARELY_RECORD_LISTS
-    | TOTALS
-    | WEAK_TOTALS
-    | TOTAL_PAGES
-    | PAGE_POSITIONS
-    | OFFSET_POSITIONS
-    | SIZES
-    | NEXT_URLS
-    | NEXT_CURSORS
-    | NEXT_ANY
-    | WEAK_CURSORS
-    | MORE_FLAGS
-    | LAST_FLAGS
-    | FIRST_FLAGS
-    | PREVIOUS_FLAGS
-    | PREVIOUS_POINTERS
-    | TOKENS
-    | DATA_PATHS
-)
+_LISTS_AND_OBJECTS = CONTAINERS | SIDE_VALUES | NEVER_RECORD_LISTS | RARELY_RECORD_LISTS
+_NUMBERS = TOTALS | WEAK_TOTALS | TOTAL_PAGES | PAGE_POSITIONS | OFFSET_POSITIONS | SIZES | TOKENS
+_POINTERS = NEXT_URLS | NEXT_CURSORS | NEXT_ANY | WEAK_CURSORS | PREVIOUS_POINTERS | DATA_PATHS
+_FLAGS = MORE_FLAGS | LAST_FLAGS | FIRST_FLAGS | PREVIOUS_FLAGS
+ENVELOPE = _LISTS_AND_OBJECTS | _NUMBERS | _POINTERS | _FLAGS
 
 
 def is_list_metadata(name: str, value: Json) -> bool:
@@ -291,20 +256,20 @@ def is_list_metadata(name: str, value: Json) -> bool:
     if plain(name) in ENVELOPE or plain(bare) in ENVELOPE:
         return True
     if isinstance(value, bool):
-        return says_more(bare) or says_last(bare)
+        return is_has_more_name(bare) or is_last_page_name(bare)
     if isinstance(value, int):
-        return says_total(bare) or says_count(bare) or says_pages(bare)
+        return is_total_name(bare) or is_count_name(bare) or is_page_count_name(bare)
     if value is None or isinstance(value, str):
-        return says_next(bare) or says_cursor(bare)
+        return is_next_name(bare) or is_cursor_name(bare)
     return False
 
 
-def says_no_records(name: str, value: Json) -> bool:
+def is_zero_total(name: str, value: Json) -> bool:
     """Whether a member says that there are no records at all."""
     if isinstance(value, bool) or value not in (0, "0"):
         return False
     bare = without_prefix(name)
-    return plain(bare) in TOTALS or says_total(bare)
+    return plain(bare) in TOTALS or is_total_name(bare)
 
 
 def without_prefix(name: str) -> str:

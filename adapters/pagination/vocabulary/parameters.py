@@ -15,7 +15,7 @@ from adapters.pagination.vocabulary.members import plain, unaccented, words
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
 
-SIZES_ALONE = names.SIZES_ALONE
+UNAMBIGUOUS_SIZES = names.UNAMBIGUOUS_SIZES
 SIZES = names.SIZES | words(
     "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp "
     "how_many at_most row_count"
@@ -34,7 +34,7 @@ WEAK_CURSORS = words(
     "starting_point"
 )
 BACKWARD = words("before prev previous ending_before end_before page[before] before_cursor previous_cursor prev_cursor")
-FIRM_BACKWARD = words("ending_before page[before] before_cursor previous_cursor prev_cursor")
+UNAMBIGUOUS_BACKWARD = words("ending_before page[before] before_cursor previous_cursor prev_cursor")
 KEYS = words(
     "starting_after after_id since_id max_id last_id last_seen last_seen_id id_after start_after_id last_key until_id "
     "before_id start_after last_evaluated_id from_id"
@@ -50,9 +50,6 @@ PAGES = words(
     "pageidx paging_number pagination_number pager_number"
 )
 WEAK_PAGES = words("p number current")
-RANGE_ENDS = words(
-    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
-)
 SEARCH_AFTER = words("search_after")
 RANGE_HEADERS = frozenset({"range", "rangeunit"})
 
@@ -82,10 +79,6 @@ _NO_PLACES = frozenset(
     "address ip port price amount version cursor zone z pixel char character range".split()
 )
 _PAGE = frozenset("page pg".split())
-_NUMBERED = frozenset("number no nr num nro".split())
-_UNITS = frozenset("slice chunk block batch portion segment packet sheet screen tranche".split())
-_LENGTHS = frozenset("size length len count".split())
-_BEGINNINGS = frozenset("start begin offset from".split())
 _PER = frozenset({"per"})
 _NO_PAGE = frozenset(
     "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
@@ -96,7 +89,7 @@ _AMOUNTS = frozenset("limit size max maximum count take top per amount quantity 
 _MANY = frozenset("results records items rows entries hits objects elements docs documents".split())
 _COUNTED = _MANY | frozenset("page result record item row entry limit batch fetch response return list listing".split())
 _NUMBERS = frozenset("num nb n nbr".split())
-_BROUGHT = frozenset("fetch return show display".split())
+_RETURN_VERBS = frozenset("fetch return show display".split())
 PARENTS = words(
     "page paging pagination pager page_info cursor page_request page_options list_options options query params params "
     "input request criteria search_criteria search_params paginator page_params variables "
@@ -124,7 +117,7 @@ def forms(name: str) -> frozenset[str]:
     if len(segments) < 2:
         return frozenset({plain(name)})
     found = {plain(name)} if "/" not in name else set()
-    if is_of_paging(name):
+    if is_in_paging_object(name):
         found |= {plain(segments[-1]), plain("".join(segments[-2:]))}
     return frozenset(found)
 
@@ -135,7 +128,7 @@ def parent(name: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def is_of_paging(name: str) -> bool:
+def is_in_paging_object(name: str) -> bool:
     """Whether the object around a member is about pagination: its name is `page`, `pagination`, `options`, …."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
@@ -145,10 +138,10 @@ def is_of_paging(name: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def is_foreign(name: str) -> bool:
+def is_in_other_object(name: str) -> bool:
     """Whether it is a member of an object that is not about pagination: `filter[offset]`, `filter/limit`."""
     segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
-    return len(segments) > 1 and not is_of_paging(name)
+    return len(segments) > 1 and not is_in_paging_object(name)
 
 
 @lru_cache(maxsize=8192)
@@ -194,23 +187,6 @@ def has_page_words(name: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def is_unit_of(name: str, other: str) -> bool:
-    """Whether `other` is the size of what `name` counts: `slice` next to `sliceSize`, `chunk` next to `per`."""
-    own, size = set(pieces(name)), set(pieces(other))
-    unit = own & _UNITS
-    is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
-    return is_counted and (size == {"per"} or bool(size & unit and size & (_LENGTHS | _PER)))
-
-
-@lru_cache(maxsize=8192)
-def is_start_of(name: str, other: str) -> bool:
-    """Whether `other` is the length of what starts at `name`: `displayStart` next to `displayLength`."""
-    own, size = pieces(name), pieces(other)
-    is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
-    return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES
-
-
-@lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
     """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`."""
     found = pieces(name)
@@ -220,5 +196,7 @@ def has_size_words(name: str) -> bool:
     is_number_of = bool(own & _MANY) and found[0] in _NUMBERS and set(found[1:]) <= _MANY | {"of"}
     if is_number_of or (own & {"max", "maximum"} and "number" in own):
         return True
-    is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(own & _BROUGHT and own & _MANY)
+    is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(
+        own & _RETURN_VERBS and own & _MANY
+    )
     return is_amount and not own & {"number", "index", "min"}

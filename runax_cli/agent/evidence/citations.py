@@ -337,7 +337,7 @@ def _inherit_from_source_line(parsed: list[_ParsedPassage]) -> list[_ParsedPassa
     """List items cite the queries of a line right after them that names a source and nothing else."""
     for at, entry in enumerate(parsed):
         statement = entry.statement
-        is_source = entry.kind == "sentence" and statement.queries and not statement.citations
+        is_source = entry.kind == "sentence" and not entry.is_lead_in and statement.queries and not statement.citations
         if not is_source or len(_WORD.findall(statement.text)) > _MAX_SOURCE_WORDS or _DIGIT.search(statement.text):
             continue
         before = at - 1

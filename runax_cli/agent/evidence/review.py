@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.citations import Citation, Statement, non_statements
 from runax_cli.agent.evidence.figures import normalize_text
 from runax_cli.agent.evidence.review_evidence import (
@@ -22,7 +23,6 @@ from runax_cli.agent.evidence.review_evidence import (
 )
 from runax_cli.agent.evidence.shown import ShownCall, ShownData
 from runax_cli.agent.evidence.support import load_cited_record
-from runax_cli.agent.evidence.verify import CheckedStatement
 from runax_cli.core.results import Evidence, Fault, Lineage, ReviewVerdict
 from runax_cli.core.untrusted_text import escape_for_prompt, one_line
 

@@ -112,7 +112,7 @@ class ShownData:
         return copy
 
     def _add(self, outcome: CallOutcome) -> None:
-        """Add what one call showed: records, records cited by findings, rows of a query."""
+        """Add what one call showed: records, records cited by findings, rows of a query and the records they name."""
         envelope = outcome.envelope
         self.uncited_values += [envelope.total_matches, envelope.records_read, envelope.query]
         self.arguments.append(envelope.query)
@@ -122,9 +122,10 @@ class ShownData:
             self.queries[outcome.sql.id] = outcome.sql
         elif outcome.envelope.status in _SHOWS_DATA:
             self.calls.append(_shown_call(outcome))
-        for citation in _records_by_reference(envelope.data):
-            if citation[0] in self.datasets:
-                self.datasets[citation[0]].rows.add(citation[1])
+        in_rows = () if outcome.sql is None else outcome.sql.records
+        for dataset, row in (*_records_by_reference(envelope.data), *in_rows):
+            if dataset in self.datasets:
+                self.datasets[dataset].rows.add(row)
         if outcome.dataset is not None:
             self._add_dataset(outcome, self.datasets.setdefault(outcome.dataset.name, ShownDataset(outcome.dataset)))
 

@@ -61,7 +61,10 @@ class CitedRecord:
 
 @dataclass(slots=True)
 class Support:
-    """The records and queries that one statement cites, and the values in them."""
+    """The records and queries that one statement cites, and the values in them.
+
+    `durations` are the values of those fields of the records that are named like a duration.
+    """
 
     records: tuple[CitedRecord, ...] = ()
     queries: tuple[SqlEvidence, ...] = ()
@@ -69,6 +72,7 @@ class Support:
     in_records: EvidencePool = field(default_factory=EvidencePool)
     in_rows: EvidencePool = field(default_factory=EvidencePool)
     filters: EvidencePool = field(default_factory=EvidencePool)
+    durations: EvidencePool = field(default_factory=lambda: EvidencePool(has_durations=True))
 
     @property
     def all_records_shown(self) -> bool:
@@ -108,6 +112,8 @@ def build_support(
     support = Support(tuple(records), known, tuple(name for name in query_ids if name not in found))
     support.in_records.add_all(cited.record for cited in records)
     support.in_records.add_all(cited.ref.id for cited in records)
+    fields = ((name, value) for cited in records for name, value in (cited.record or {}).items())
+    support.durations.add_all(value for name, value in fields if _DURATION_COLUMN.search(name))
     for query in known:
         add_query_rows(support.in_rows, query, given=given)
         add_filters(support.filters, query)

@@ -1,6 +1,14 @@
 """Czech."""
 
-from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import (
+    ClaimWords,
+    DateWords,
+    EverythingWords,
+    Locale,
+    NumberWords,
+    QuestionWords,
+    StatementWords,
+)
 
 CS = Locale(
     code="cs",
@@ -34,6 +42,8 @@ CS = Locale(
         range_middle=r"a|do",
         name_conjunction=r"a|i|nebo",
         naming=r"u|pro|od|zakaznik\w*|uzivatel\w*",
+        possessive=r"jejich|jeho|jeji",
+        some_of_them=r"z nich|z toho|z techto|je|jsou|bylo|byly|byl|byla|ma|maji|melo|mely",
         common=r"kolik|jak|jaky|jake|ktery|ktere|kdo|kdy|kde|proc|najdi|vypis|zjisti|zakaznik\w*|je|ma|maji",
     ),
     number=NumberWords(
@@ -159,5 +169,17 @@ CS = Locale(
             r"runax|kdo jsi|co jsi|co umíš|co umíte|um[íi](?:te|š) (?:česky|anglicky|německy)|můžeš mi pomoci"
             r"|můžete mi pomoci|jaké (?:máš|máte) nástroje|jaké nástroje|pomoc\W*$"
         ),
+    ),
+    everything=EverythingWords(
+        everything=(
+            r"(?:uplne |naprosto )?(?:vse|vsechno|vsecko)(?:,? co (?:vime|vis|mame|vite|je znamo|najdes))?"
+            r"|(?:veskere|vsechny) (?:dostupne )?(?:informace|udaje|data|zaznamy)"
+            r"|co (?:vsechno |vse )?(?:vime|mame|vis)"
+        ),
+        about=r"o|ohledne|tykajici se|k",
+        article=r"nasem|nasi|tomto|teto",
+        naming=r"(?:s |se )?(?:id|jmenem|cislem|cislo|c\.)|jmenem|jmenuje se",
+        name_particle=r"z|ze|van|von|de|da",
+        name_ending=r"ovi|ove|ou|em|ho|mu|a|e|i|u|y",
     ),
 )

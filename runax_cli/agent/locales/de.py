@@ -1,6 +1,14 @@
 """German."""
 
-from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import (
+    ClaimWords,
+    DateWords,
+    EverythingWords,
+    Locale,
+    NumberWords,
+    QuestionWords,
+    StatementWords,
+)
 
 DE = Locale(
     code="de",
@@ -39,6 +47,8 @@ DE = Locale(
         range_middle=r"und|bis",
         name_conjunction=r"und|oder",
         naming=r"von|fur|der|die|das|des|kunden?|kundin|benutzer",
+        possessive=r"ihr\w{0,2}|sein\w{0,2}|deren|dessen",
+        some_of_them=r"davon|von (?:ihnen|diesen|denen)|sind|ist|waren|war|wurden?|haben|hat|hatten?",
         common=(
             r"wie|viele|welche[rsnm]?|und|der|die|das|den|dem|des|ein|eine|einen|ist|sind|wurden?|hat|haben|gibt|es"
             r"|im|von"
@@ -171,5 +181,17 @@ DE = Locale(
             r"|können sie (?:mir )?helfen|sprichst du|was können sie|welche (?:werkzeuge|quellen|tools)"
             r"|hilfe\W*$"
         ),
+    ),
+    everything=EverythingWords(
+        everything=(
+            r"alles(?:,? was (?:wir|du|sie) \w+(?: \w+)?)?"
+            r"|(?:alle|samtliche) (?:verfugbaren )?(?:informationen|daten|angaben|details)"
+            r"|was (?:wissen wir|weisst du|wissen sie)(?: alles)?"
+        ),
+        about=r"(?:ue|u)ber|zum|zur|zu|bezuglich",
+        article=r"den|die|das|dem|der|unseren?|unserem|unser",
+        naming=r"(?:mit (?:der|dem) )?(?:id|namen|nummer|kundennummer|nr\.?)|namens",
+        name_particle=r"von|van|zu|der|de",
+        name_ending=r"s",
     ),
 )

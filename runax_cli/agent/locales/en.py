@@ -1,6 +1,14 @@
 """English."""
 
-from runax_cli.agent.locales.locale import ClaimWords, DateWords, Locale, NumberWords, QuestionWords, StatementWords
+from runax_cli.agent.locales.locale import (
+    ClaimWords,
+    DateWords,
+    EverythingWords,
+    Locale,
+    NumberWords,
+    QuestionWords,
+    StatementWords,
+)
 
 EN = Locale(
     code="en",
@@ -41,6 +49,10 @@ EN = Locale(
         range_middle=r"and|to",
         name_conjunction=r"and|or",
         naming=r"of|for|by|the|customer|user",
+        possessive=r"their|its|his|her",
+        some_of_them=(
+            r"of (?:them|these|those|which)|are|were|is|was|have|had|has|did|do|does (?:it|each)|(?:still )?remain"
+        ),
         common="",
         predicate=(
             r"(?:is|are|was|were|has|have)\s+"
@@ -177,5 +189,20 @@ EN = Locale(
             r"|what (?:tools|sources|functions) (?:do you|can you|are)"
             r"|which (?:tools|sources|functions)|how do (?:you|i use you)|help(?: me)?\W*$"
         ),
+    ),
+    everything=EverythingWords(
+        everything=(
+            r"everything(?: that)?(?: (?:we|you) (?:have|know|can find)| there is(?: to know)?| is known| known)?"
+            r"|all (?:the |available )?(?:information|info|data|details|facts)(?: (?:we|you) have| available)?"
+            r"|what do (?:we|you) know"
+        ),
+        about=r"about|regarding|concerning|on",
+        article=r"the|our|a",
+        naming=(
+            r"(?:(?:named|called|with|whose|by)\s+)?(?:the\s+)?(?:id|name|number|no\.?|nr\.?)(?:\s+is)?|named"
+            r"|called"
+        ),
+        name_particle=r"van|von|de|der|den|del|della|da|di|dos|du|la|le|bin|al|el|ter|zu",
+        name_ending=r"'s",
     ),
 )

@@ -55,6 +55,10 @@ class QuestionWords:
     """Words that join two names: and, or."""
     naming: str
     """Words between such a conjunction and one more name or number: of, for, customer."""
+    possessive: str
+    """Words that refer to the things asked for before, in front of one of their properties: their, its."""
+    some_of_them: str
+    """What follows a counting word if it counts some of the things asked for before: of them, are."""
     common: str
     """Frequent words that identify the language. "" if its questions are the default language."""
     predicate: str = ""
@@ -127,6 +131,24 @@ class StatementWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EverythingWords:
+    """Words of a request for everything about one entity. Without diacritics, like `QuestionWords`."""
+
+    everything: str
+    """Words for all data: everything, all information."""
+    about: str
+    """Words between these and the entity: about."""
+    article: str
+    """Words that may stand before the kind of the entity: the, our."""
+    naming: str
+    """Words between the kind and the name or id: named, with the id."""
+    name_particle: str
+    """Words of a name that are written in lower case: van, de."""
+    name_ending: str
+    """Endings that names get by declension: ovi, a. Longest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWords:
     """Words that claim an order, a share, an absence or a calculation."""
 
@@ -179,3 +201,4 @@ class Locale:
     date: DateWords
     statement: StatementWords
     claim: ClaimWords
+    everything: EverythingWords

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
-from runax_cli.agent.evidence.verify import CheckedStatement, strip_certificates
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
+from runax_cli.agent.evidence.verify import strip_certificates
 from runax_cli.agent.loop.answer_units import finished_end
 from runax_cli.agent.result.annotation import NOTHING_STREAMED, Insertion, StreamedPart, insert, insertions_of
 from runax_cli.core.event_types import AnswerDelta

@@ -67,6 +67,9 @@ class DatasetRouter(Protocol):
     def listing(self) -> str:
         """The existing datasets in one line; "" if there is none."""
 
+    async def start_turn(self) -> None:
+        """Take note that the datasets that exist now are those of earlier turns."""
+
 
 class DataTools:
     """The three tools over datasets. If a source has a tool of the same name, ours is renamed."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runax_cli.agent import prompts
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.citations import parse_statements
 from runax_cli.agent.evidence.review import (
     MAX_EVIDENCE_CHARS,
@@ -21,7 +22,7 @@ from runax_cli.agent.evidence.review import (
     rests_on_read_text,
 )
 from runax_cli.agent.evidence.shown import ShownData
-from runax_cli.agent.evidence.verify import CheckedStatement, check_statements, strip_certificates
+from runax_cli.agent.evidence.verify import check_statements, strip_certificates
 from runax_cli.agent.loop.subquestion import RunContext, SubQuestionRun
 from runax_cli.agent.result.verdict import Answered
 from runax_cli.core.errors import BudgetExhausted, ModelError

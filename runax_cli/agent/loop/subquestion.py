@@ -7,11 +7,13 @@ from functools import partial
 
 from adapters.clock import Clock, SystemClock
 from runax_cli.agent import prompts
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.shown import ShownData
-from runax_cli.agent.evidence.verify import CheckedStatement, check_statements
+from runax_cli.agent.evidence.verify import check_statements
 from runax_cli.agent.loop.answer_stream import AnswerStream
 from runax_cli.agent.loop.context import TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
+from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_reply
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
 from runax_cli.agent.loop.repetition import find_repetition
@@ -20,6 +22,7 @@ from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import Turn, TurnDependencies
 from runax_cli.agent.planning.data_need import needs_data
+from runax_cli.agent.planning.everything import entity_request
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.planning.planner import Planner
 from runax_cli.agent.result.data_use import has_earlier_data, uses_no_data
@@ -28,6 +31,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
 from runax_cli.core.event_types import ToolsOffered, Warned
 from runax_cli.core.events import Emitter
+from runax_cli.core.results import SweepReport
 from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
@@ -123,6 +127,7 @@ class SubQuestionRun:
         self._tools = self._tool_selection()
         context = self._context()
         self.calls = self._calls(context)
+        self.sweeper = self._entity_sweeper()
         self._turn = Turn(self._turn_dependencies(context))
         self.end: TurnEnd | None = None
 
@@ -139,6 +144,11 @@ class SubQuestionRun:
         if not names or self.input.context:
             return False
         return needs_data(self.input.sub.question, names, has_earlier_data=has_earlier_data(self._run.shown))
+
+    @property
+    def sweep(self) -> SweepReport | None:
+        """What was read for "everything about" an entity; None if it asks for something else."""
+        return None if self.sweeper is None else self.sweeper.report(self.calls.requested)
 
     async def run(self) -> TurnEnd:
         """Run until it has ended. A RunaxError is an end; other exceptions propagate."""
@@ -247,7 +257,16 @@ class SubQuestionRun:
             call_prefix="call" if number is None else f"part{number}_call",
             early_answer=lambda: self._run.early_answer(number),
             lacks_data=self._lacks_data,
+            sweeper=self.sweeper,
         )
+
+    def _entity_sweeper(self) -> EntitySweeper | None:
+        """The sweeper of a sub-question that asks for everything about an entity; else None."""
+        question, sources, budget = self.input.sub.question, self._run.tools.sources, self.budget
+        request = entity_request(question, nouns=sources.nouns)
+        if request is None:
+            return None
+        return EntitySweeper(question, request, sources, calls_left=lambda: budget.remaining("calls"))
 
     def _summarizer(self) -> Summarizer | None:
         """None with the rules model, which understands results but no summaries: results are folded instead."""

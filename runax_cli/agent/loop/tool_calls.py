@@ -287,7 +287,9 @@ class TurnCalls:
     def _remember_dataset(self, item: _ValidCall, call: RequestedCall) -> None:
         """Remember complete data, to read it again without fetching. A single record is cheap, and may have changed."""
         outcome = call.outcome
-        if outcome is not None and outcome.dataset is not None and item.tool.virtual and outcome.coverage.is_complete:
+        if outcome is None or outcome.dataset is None or item.arguments.at_most == 0:
+            return
+        if item.tool.virtual and outcome.coverage.is_complete:
             self._deps.datasets.setdefault(item.data_key, outcome.dataset.name)
 
     async def _execute(self, item: _ValidCall, *, direct_limit: int) -> RequestedCall:

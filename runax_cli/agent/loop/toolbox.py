@@ -6,10 +6,12 @@ The ranking of tools is in `adapters.tool_search`.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from adapters.base import Effect, ToolSpec
 from adapters.json_text import compact_json
+from adapters.pagination.vocabulary.members import singular
 from adapters.tool_search import RankedTool, ToolIndex, count_areas, requests_change
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.guard.visible_tool import VisibleTool, shorten, visible_tool
@@ -129,6 +131,11 @@ class ToolRegistry(Mapping[str, VisibleTool]):
         return not limits.allows(len(self), 0) or not limits.allows(
             0, sum(self.token_count(name, counter) for name in self)
         )
+
+    @cached_property
+    def nouns(self) -> frozenset[str]:
+        """What the records of the tools are called, one word each, in the singular."""
+        return frozenset(singular(spec.noun.rpartition("_")[2].casefold()) for spec in self.specs.values())
 
     @property
     def recently_used(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from runax_cli.agent.evidence.shown import entities_of
 from runax_cli.agent.evidence.verify import strip_certificates
 from runax_cli.agent.loop.answer_stream import AnswerStream
 from runax_cli.agent.loop.context import TurnContext
+from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.repetition import Repetition, cut_repetition, find_repetition
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import TurnCalls
@@ -62,6 +63,7 @@ class TurnDependencies:
 
     `call_prefix` makes the ids of its calls unique in the run. `early_answer` is called after each step with calls: if
     it returns a text, that is the answer. `lacks_data` returns whether an answer needs data and is based on none.
+    `sweeper` may request calls before each step of the model.
     """
 
     model: Model
@@ -75,6 +77,7 @@ class TurnDependencies:
     call_prefix: str = "call"
     early_answer: Callable[[], str | None] = lambda: None
     lacks_data: Callable[[str], bool] = lambda _answer: False
+    sweeper: EntitySweeper | None = None
 
 
 class Turn:
@@ -136,6 +139,8 @@ class Turn:
         return RunAgain()
 
     async def _step(self) -> StepOutcome:
+        if (planned := await self._planned_step()) is not None:
+            return planned
         try:
             async with self._deps.budget.reservation(Amount(steps=1)):
                 reply = await self._reply(is_last=False)
@@ -146,6 +151,17 @@ class Turn:
         if reply.tool_calls:
             return await self._run_calls(reply)
         return await self._handle_text(reply)
+
+    async def _planned_step(self) -> StepOutcome | None:
+        """Run the calls that code requests; None if there are none."""
+        sweeper = self._deps.sweeper
+        planned = None if sweeper is None else await sweeper.next_step(self._deps.calls.requested)
+        if planned is None:
+            return None
+        outcome = await self._run_calls(ModelReply(text="", model="", tool_calls=planned.calls))
+        if planned.note:
+            self._working.add(Message("user", planned.note))
+        return outcome
 
     async def _handle_text(self, reply: ModelReply) -> StepOutcome:
         text = strip_certificates(reply.text)

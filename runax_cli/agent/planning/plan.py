@@ -7,6 +7,7 @@ reply are repaired, and every repair is reported. Pure.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from runax_cli.agent.planning.everything import entity_request
 from runax_cli.agent.planning.question_analysis import decide_need, missing_names, multi_part_reason, required_names
 from runax_cli.guard.visible_tool import Need
 
@@ -17,13 +18,15 @@ MAX_SUB_QUESTIONS = 6
 class SubQuestion:
     """One sub-question. `after` are the numbers, from 1, of the other sub-questions whose answers it needs.
 
-    `expects` describes what a good answer contains, "" if the question says it all.
+    `expects` describes what a good answer contains, "" if the question says it all. `tools` are those that return its
+    records, as far as the planner names them.
     """
 
     question: str
     need: Need
     after: tuple[int, ...] = ()
     expects: str = ""
+    tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,16 @@ class Plan:
         return self.sub_questions[number - 1]
 
 
-def plan_by_rule(question: str) -> Plan | None:
-    """The plan of a question whose wording clearly asks one thing; None if a planner has to decide."""
-    return single_plan(question) if multi_part_reason(question) is None else None
+def plan_by_rule(question: str, *, nouns: Collection[str] = ()) -> Plan | None:
+    """The plan of a question whose wording clearly asks one thing; None if a planner has to decide.
+
+    `nouns` name the records of the tools, in the singular.
+    """
+    if multi_part_reason(question, nouns=nouns) is not None:
+        return None
+    asked = entity_request(question, nouns=nouns)
+    why = "" if asked is None else f"everything about '{asked.name}' is read through the tools that take its id"
+    return single_plan(question, why=why)
 
 
 def single_plan(question: str, *, why: str = "", repairs: Sequence[str] = (), need: Need | None = None) -> Plan:
@@ -77,7 +87,12 @@ def plan_from_reply(question: str, parts: Sequence[SubQuestion]) -> Plan:
         )
     if len(usable) == 1:
         return single_plan(question, why="the planner found one sub-question", need=usable[0].need)
-    bounded = _merge_excess(usable, repairs)
+    merged = merge_same_records(usable)
+    if len(merged) == 1:
+        return single_plan(
+            question, why=f"its {len(usable)} parts need the same records", repairs=repairs, need="compute"
+        )
+    bounded = _merge_excess(merged, repairs)
     text = "\n".join(part.question for part in bounded)
     if missing := missing_names(required_names(question), text):
         names = ", ".join(f"'{name}'" for name in missing)
@@ -85,6 +100,8 @@ def plan_from_reply(question: str, parts: Sequence[SubQuestion]) -> Plan:
         return single_plan(question, why="the plan lost a name", repairs=[*repairs, repair])
     why = multi_part_reason(question) or "the planner found several"
     rule = f"{len(bounded)} sub-questions by the planner: {why}"
+    if len(merged) < len(usable):
+        rule += f"; {len(usable)} before those that need the same records were merged"
     return Plan(question, break_cycles(bounded, repairs), rule, tuple(repairs))
 
 
@@ -163,13 +180,62 @@ def _merge_excess(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQ
     head, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
     moved = {n: min(n, MAX_SUB_QUESTIONS) for n in range(1, len(parts) + 1)}
     after = {m for part in tail for m in _renumber(part.after, moved)} - {MAX_SUB_QUESTIONS}
-    last = SubQuestion(
-        question=" ".join(part.question for part in tail),
-        need="compute" if any(part.need == "compute" for part in tail) else "read",
-        after=tuple(sorted(after)),
-        expects=" ".join(part.expects for part in tail if part.expects),
+    return [*(replace(part, after=_renumber(part.after, moved)) for part in head), _joined(tail, after=after)]
+
+
+def merge_same_records(parts: Sequence[SubQuestion]) -> list[SubQuestion]:
+    """Merge sub-questions for figures that need the records of the same tools: one SQL answers them.
+
+    A figure over other answers alone (a comparison) joins the group that has all these answers. Nothing is merged if a
+    group would have to wait for itself.
+    """
+    groups: list[list[int]] = []
+    for number in range(1, len(parts) + 1):
+        group = next((group for group in groups if _belongs_to(number, parts, group)), None)
+        if group is None:
+            groups.append([number])
+        else:
+            group.append(number)
+    merged = _merge_groups(parts, groups)
+    cycles: list[str] = []
+    break_cycles(merged, cycles)
+    return list(parts) if cycles else merged
+
+
+def _belongs_to(number: int, parts: Sequence[SubQuestion], group: Sequence[int]) -> bool:
+    """Whether a part is a figure over the records of a group of earlier parts, or over their answers alone."""
+    part, first = parts[number - 1], parts[group[0] - 1]
+    if part.need != "compute" or first.need != "compute" or not first.tools:
+        return False
+    if part.tools:
+        return part.tools == first.tools and set(part.after) <= {*group, *first.after}
+    return bool(part.after) and set(part.after) <= set(group)
+
+
+def _merge_groups(parts: Sequence[SubQuestion], groups: Sequence[Sequence[int]]) -> list[SubQuestion]:
+    """One sub-question for each group, at the place of its first part."""
+    moved = {number: at for at, group in enumerate(groups, 1) for number in group}
+    merged = []
+    for at, group in enumerate(groups, 1):
+        members = [parts[number - 1] for number in group]
+        after = {n for member in members for n in _renumber(member.after, moved)} - {at}
+        merged.append(_joined(members, after=after))
+    return merged
+
+
+def _joined(members: Sequence[SubQuestion], *, after: Iterable[int]) -> SubQuestion:
+    """One sub-question that asks what several asked."""
+    return SubQuestion(
+        question=" ".join(part.question for part in members),
+        need="compute" if any(part.need == "compute" for part in members) else "read",
+        after=_sorted(after),
+        expects=" ".join(part.expects for part in members if part.expects),
+        tools=members[0].tools,
     )
-    return [*(replace(part, after=_renumber(part.after, moved)) for part in head), last]
+
+
+def _sorted(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(numbers)))
 
 
 def _renumber(after: Iterable[int], moved: Mapping[int, int]) -> tuple[int, ...]:

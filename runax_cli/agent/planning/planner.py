@@ -37,6 +37,7 @@ _FIELDS: dict[str, Any] = {
     "after": {"type": "array", "items": {"type": "integer"}},
     "must_contain": {"type": "string"},
 }
+_TOOLS: dict[str, Any] = {"tools": {"type": "array", "items": {"type": "string"}}}
 
 
 def _schema(name: str, fields: dict[str, Any]) -> OutputSchema:
@@ -46,7 +47,7 @@ def _schema(name: str, fields: dict[str, Any]) -> OutputSchema:
     return OutputSchema(name, whole)
 
 
-PLAN_SCHEMA = _schema("plan", _FIELDS)
+PLAN_SCHEMA = _schema("plan", _FIELDS | _TOOLS)
 REVISION_SCHEMA = _schema("plan_revision", {"number": {"type": "integer"}} | _FIELDS)
 
 
@@ -135,12 +136,13 @@ def parse_plan_reply(reply: str) -> tuple[tuple[int, SubQuestion], ...]:
 
 
 def _part(entry: dict[str, Any]) -> SubQuestion:
-    after = entry.get("after")
+    after, tools = entry.get("after"), entry.get("tools")
     return SubQuestion(
         question=_text(entry.get("question")),
         need="compute" if entry.get("need") == "compute" else "read",
         after=tuple(n for n in after if type(n) is int) if isinstance(after, list) else (),
         expects=_text(entry.get("must_contain")),
+        tools=frozenset(name for name in tools if isinstance(name, str)) if isinstance(tools, list) else frozenset(),
     )
 
 

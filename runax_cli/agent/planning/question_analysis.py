@@ -5,9 +5,11 @@ Every decision names the words that led to it. The words of each language are in
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from adapters.locales import translate
+from adapters.pagination.vocabulary.members import singular
 from runax_cli.agent.locales import any_of, fold
 from runax_cli.agent.locales.locale import QuestionWords
 from runax_cli.guard.visible_tool import Need
@@ -35,6 +37,13 @@ _SELECTS_ONE = re.compile(rf"\W*(?:{_words(lambda q: q.preposition)}\s+)?{_SELEC
 _QUANTITY_OF_SAME = re.compile(
     rf",?\s*\b{_AND}\s+{_words(lambda q: q.quantity)}(?:[\s,]+{_words(lambda q: q.same_thing)}\b)*\s*\?"
 )
+_FIGURE_OF_SAME = re.compile(
+    rf",?\s*\b{_AND}\s+{_FILLERS}"
+    rf"(?:{_ASKING}\b[^,;?.!]*?\b{_words(lambda q: q.possessive)}\s+(?:{_words(lambda q: q.figure)}"
+    rf"|{_words(lambda q: q.ranking)})|{_words(lambda q: q.counting)}\s+{_words(lambda q: q.some_of_them)})"
+    r"\b(?P<rest>[^,;?.!]*)(?=[?.!]|$)"
+)
+_JOINED = re.compile(rf"\b{_CONJUNCTION}\b")
 _OUTPUT_FORMAT = re.compile(rf"(?<=[?.!])\s+{_words(lambda q: q.output_format)}\b[^?.!]*(?:[.!]|$)")
 _ADDITION = re.compile(rf"\b{_words(lambda q: q.addition)}\b")
 _COMPARISON = re.compile(rf"\b{_words(lambda q: q.comparison)}\b")
@@ -67,12 +76,13 @@ def decide_need(question: str) -> NeedDecision:
     return NeedDecision("read", "no word in the question asks for a figure")
 
 
-def multi_part_reason(question: str) -> str | None:
+def multi_part_reason(question: str, *, nouns: Collection[str] = ()) -> str | None:
     """Why the question may have several parts; None if it clearly has one.
 
-    In doubt it has several: a needless plan costs one small request, an overlooked part costs its answer.
+    In doubt it has several: a needless plan costs one small request, an overlooked part costs its answer. `nouns` name
+    the records of the tools, in the singular. A further figure of the same records is not a part.
     """
-    text = _drop_details(_mask_names(question))
+    text = _drop_figure_of_same(_drop_details(_mask_names(question)), nouns)
     rules = ((_ADDITION, "adds a part"), (_COMPARISON, "compares"), (_SECOND_QUESTION, "asks a second question"))
     for pattern, what in rules:
         if found := pattern.search(text):
@@ -96,6 +106,25 @@ def _drop_details(text: str) -> str:
     if _SELECTS_ONE.match(text):
         text = _QUANTITY_OF_SAME.sub("?", text, count=1)
     return _OUTPUT_FORMAT.sub("", text)
+
+
+def _drop_figure_of_same(text: str, nouns: Collection[str]) -> str:
+    """Drop what asks for one more figure of the records that were just asked about: "and what is their average age"."""
+    found = _FIGURE_OF_SAME.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()]
+    is_same = mentioned_nouns(found[0], nouns) <= mentioned_nouns(before, nouns)
+    if not is_same or _JOINED.search(found["rest"]) or decide_need(before).need != "compute":
+        return text
+    return before + text[found.end() :]
+
+
+def mentioned_nouns(text: str, nouns: Collection[str]) -> frozenset[str]:
+    """Those of `nouns` (in the singular) that a text mentions, in any form or language that tool search knows."""
+    words = set(re.findall(r"[^\W\d_]+", fold(text)))
+    words |= {english for word in words for english in translate(word)}
+    return frozenset(nouns) & {singular(word) for word in words}
 
 
 def required_names(question: str) -> frozenset[str]:

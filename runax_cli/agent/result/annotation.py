@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runax_cli.agent.evidence.verify import CheckedStatement
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.core.results import Evidence
 
 UNSUPPORTED_MARK = " [unsupported]"

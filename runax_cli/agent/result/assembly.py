@@ -12,7 +12,7 @@ from runax_cli.agent.evidence.verify import check_statements, strip_certificates
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.result.annotation import annotate
 from runax_cli.agent.result.data_use import uses_no_data
-from runax_cli.agent.result.requested_call import RequestedCall, total_coverage
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_with_sweeps, total_coverage
 from runax_cli.agent.result.verdict import (
     RunVerdict,
     SubQuestionResult,
@@ -23,7 +23,7 @@ from runax_cli.agent.result.verdict import (
     decide_verdict,
     run_verdict,
 )
-from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport
+from runax_cli.core.results import CallReport, Coverage, Evidence, SubQuestionReport, SweepReport
 from runax_cli.memory.conversation import RecordEntity
 
 
@@ -31,8 +31,9 @@ from runax_cli.memory.conversation import RecordEntity
 class EndedSubQuestion:
     """A sub-question, how it ended, and its calls. One that never started has no calls.
 
-    `needs_data` is set if it can only be answered from data, and no other sub-question gave it any. `judgements` are
-    the verdicts of a review, by where their statement starts in the answer.
+    `needs_data` is set if it can only be answered from data, and no other sub-question gave it any. `sweep` is set if
+    it asked for everything about an entity. `judgements` are the verdicts of a review, by where their statement starts
+    in the answer.
     """
 
     sub_question: SubQuestion
@@ -40,6 +41,7 @@ class EndedSubQuestion:
     calls: tuple[RequestedCall, ...] = ()
     needs_data: bool = False
     judgements: Mapping[int, Judgement] = field(default_factory=dict)
+    sweep: SweepReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class RunAssembly:
     sub_questions: tuple[SubQuestionReport, ...]
     calls: tuple[CallReport, ...]
     evidence: tuple[Evidence, ...]
+    sweeps: tuple[SweepReport, ...]
     shown: ShownData
     entities: tuple[RecordEntity, ...]
     tools_used: tuple[str, ...]
@@ -85,7 +88,8 @@ def assemble(run: EndedRun) -> RunAssembly:
     outcomes = [call.outcome for call in calls if call.outcome is not None]
     shown = run.shown.with_outcomes(outcomes)
     results = [_result(ended, shown, run.user_text) for ended in run.sub_questions]
-    coverage = total_coverage(run.calls)
+    sweeps = tuple(ended.sweep for ended in run.sub_questions if ended.sweep is not None)
+    coverage = coverage_with_sweeps(total_coverage(run.calls), sweeps)
     verdict = run_verdict(results, run.error, coverage=coverage)
     return RunAssembly(
         answer=combine_answers(results, question=run.question),
@@ -94,6 +98,7 @@ def assemble(run: EndedRun) -> RunAssembly:
         sub_questions=tuple(result.report() for result in results),
         calls=tuple(call.report for call in calls),
         evidence=_all_evidence(results),
+        sweeps=sweeps,
         shown=shown,
         entities=tuple(entity for outcome in outcomes for entity in entities_of(outcome)[0]),
         tools_used=tuple(call.report.tool for call in calls),
@@ -107,7 +112,7 @@ def _result(ended: EndedSubQuestion, shown: ShownData, user_text: str) -> SubQue
     checked = apply_review(checked, ended.judgements)
     answer = annotate(text, checked, streamed=end.streamed)
     lacks_data = ended.needs_data and uses_no_data(text, calls, shown)
-    coverage = total_coverage(calls)
+    coverage = coverage_with_sweeps(total_coverage(calls), () if ended.sweep is None else (ended.sweep,))
     verdict = decide_verdict(end, calls=calls, coverage=coverage, evidence=answer.evidence, lacks_data=lacks_data)
     return SubQuestionResult(
         sub_question=ended.sub_question,

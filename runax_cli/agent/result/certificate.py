@@ -6,19 +6,26 @@
 
 from collections.abc import Iterator, Sequence
 
+from adapters.json_text import compact_json
 from runax_cli.core.results import (
+    CallReport,
     Coverage,
     Evidence,
     EvidenceKind,
     Lineage,
+    ReasonCode,
     RunResult,
     SqlResult,
+    SweepReport,
     TotalIs,
     counted,
     lineage_words,
 )
 
 SHORT_ID = 4
+_MAX_ASKED = 3
+_MAX_ARGUMENT_CHARS = 60
+MAX_SKIPPED_SHOWN = 4
 
 
 def certificate_line(result: RunResult) -> str:
@@ -42,15 +49,47 @@ def _data(result: RunResult) -> Iterator[str]:
         yield from _failed(result)
         return
     coverage = result.coverage
-    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)} fetched"
+    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)}{_arguments(ran)} fetched{_first_n(coverage)}"
     yield counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
     if coverage.read_by_model < coverage.selected:
         yield f"{coverage.read_by_model:,}/{coverage.selected:,} read"
+    yield from _sweeps(result.sweeps)
     yield from _evidence(result)
     if not coverage.is_complete:
         yield "incomplete"
     raw, kept = sum(call.tokens_raw for call in ran), sum(call.tokens_to_model for call in ran)
     yield f"{short_tokens(raw)} → {short_tokens(kept)} tokens"
+
+
+def _arguments(ran: Sequence[CallReport]) -> str:
+    """What the source was asked for: the arguments of each call, so that a filter that is too narrow is seen."""
+    asked = dict.fromkeys(
+        ", ".join(f"{name}={_value(value)}" for name, value in call.arguments.items()) for call in ran if call.requests
+    )
+    shown = [text if len(text) <= _MAX_ARGUMENT_CHARS else f"{text[:_MAX_ARGUMENT_CHARS]}…" for text in asked if text]
+    if not shown:
+        return ""
+    more = f"; {len(shown) - _MAX_ASKED} more" if len(shown) > _MAX_ASKED else ""
+    return f" ({'; '.join(shown[:_MAX_ASKED])}{more})"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else compact_json(value)
+
+
+def _first_n(coverage: Coverage) -> str:
+    is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in coverage.reasons)
+    return " (only the first were asked for)" if is_first_n else ""
+
+
+def _sweeps(sweeps: Sequence[SweepReport]) -> Iterator[str]:
+    """How many tools were read for each entity that everything was asked about, and which ones were not."""
+    for sweep in sweeps:
+        named = f"{sweep.kind} {sweep.id}" if sweep.id is not None else f"'{sweep.name}'"
+        skipped = list(dict.fromkeys(one.tool for one in sweep.skipped))
+        shown = ", ".join(skipped[:MAX_SKIPPED_SHOWN]) + (", …" if len(skipped) > MAX_SKIPPED_SHOWN else "")
+        left_out = f", {len(skipped)} skipped ({shown})" if skipped else ""
+        yield f"{named}: {counted(len(sweep.visited), 'tool')} visited{left_out}"
 
 
 def _evidence(result: RunResult) -> Iterator[str]:

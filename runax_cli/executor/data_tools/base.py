@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.clock import Clock
-from runax_cli.core.results import Coverage, Reason, TotalIs
+from runax_cli.core.results import Coverage, Reason, StoredResult, TotalIs
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, Finding, ResultEnvelope, SqlEvidence
 from runax_cli.executor.responses import CallStatistics, build_report, finished_events
 from runax_cli.executor.store.dataset import Dataset
@@ -21,7 +21,10 @@ CORRECT_HINT = "Nothing was computed. Correct what the message names, with names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataCallResult:
-    """The result of a call over datasets, without its envelope. `name` is the dataset that it worked on."""
+    """The result of a call over datasets, without its envelope.
+
+    `name` is the dataset that it worked on, `stored` what it stored.
+    """
 
     coverage: Coverage
     dataset: Dataset | None = None
@@ -31,6 +34,7 @@ class DataCallResult:
     sql: SqlEvidence | None = None
     source_coverage: Mapping[str, Coverage] = field(default_factory=dict)
     tokens_raw: int = 0
+    stored: tuple[StoredResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class DataCall:
             tokens_to_model=await asyncio.to_thread(self.counter.count, envelope.to_model_text()),
             duration_s=self.elapsed_s,
         )
-        report = build_report(self.call.request, envelope, statistics, dataset=result.name)
+        report = build_report(self.call.request, envelope, statistics, dataset=result.name, stored=result.stored)
         for event in finished_events(report, envelope, result.coverage):
             self.scope.emitter.emit(event)
         return CallOutcome(

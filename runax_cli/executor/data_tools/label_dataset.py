@@ -7,7 +7,7 @@ dataset.
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,17 @@ import orjson
 
 from runax_cli.core.errors import StoreError
 from runax_cli.core.event_types import DatasetLabelled
-from runax_cli.core.results import Coverage, Reason, ReasonCode, counted
+from runax_cli.core.results import Coverage, Reason, ReasonCode, StoredResult, counted
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.data_tools.labeler import Labeler, LabelField, LabelingOutcome, Labels, LabelTask, label_fields
-from runax_cli.executor.data_tools.query_dataset import QueryEvidence, build_evidence, evidence_hint
+from runax_cli.executor.data_tools.query_dataset import QueryEvidence, compute, evidence_hint
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
 from runax_cli.executor.responses import list_rows
 from runax_cli.executor.sql.columns import literal, quoted
 from runax_cli.executor.sql.engine import QueryFailed
 from runax_cli.executor.sql.tables import LabelTable, TableCatalog, coverage_by_dataset
+from runax_cli.executor.store.query_results import ResultStore
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 _SQL_TYPES = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 
@@ -44,11 +46,12 @@ class _DistinctTexts:
 
 @dataclass(frozen=True, slots=True)
 class _LabelingResult:
-    """The labels of the texts, and the table that holds them."""
+    """The labels of the texts, and the table that holds them and its file."""
 
     texts: _DistinctTexts
     labeling: LabelingOutcome
     table: LabelTable
+    stored: StoredResult
 
     @property
     def unusable_rows(self) -> list[int]:
@@ -57,9 +60,7 @@ class _LabelingResult:
         return sorted(row for rows, label in pairs if label is None for row in rows)
 
 
-async def label_rows(
-    data_call: DataCall, tables: TableCatalog, labeler: Labeler, *, new_ref: Callable[[], str]
-) -> CallOutcome:
+async def label_rows(data_call: DataCall, tables: TableCatalog, labeler: Labeler, results: ResultStore) -> CallOutcome:
     """Label the rows that `where` selects. The counts of the labels are SQL evidence. Raises StoreError."""
     arguments = data_call.arguments
     name, columns, where = str(arguments["dataset"]), list(arguments["columns"]), arguments.get("where")
@@ -69,10 +70,9 @@ async def label_rows(
     except (QueryFailed, ValueError) as error:
         return await data_call.reject(error)
     labeling = await labeler.label(list(texts.rows_of), task)
-    result = await _add_label_table(tables, name, task, texts, labeling)
+    result = await _add_label_table(tables, name, task, texts, labeling, mask=results.mask)
     _emit_labeled(data_call, result)
-    counts = await tables.select(_count_statement(result.table.name, task))
-    query = await build_evidence(data_call, tables, counts, new_ref=new_ref)
+    query = await compute(data_call, tables, results, _count_statement(result.table.name, task))
     return await _finish(data_call, tables, result, query)
 
 
@@ -92,7 +92,13 @@ def _distinct(rows: Sequence[tuple[int, str | None]]) -> _DistinctTexts:
 
 
 async def _add_label_table(
-    tables: TableCatalog, name: str, task: LabelTask, texts: _DistinctTexts, labeling: LabelingOutcome
+    tables: TableCatalog,
+    name: str,
+    task: LabelTask,
+    texts: _DistinctTexts,
+    labeling: LabelingOutcome,
+    *,
+    mask: CredentialMask,
 ) -> _LabelingResult:
     """Write the labels as a table of their own, with a row for every selected row."""
     entry = tables.entry(name)
@@ -109,23 +115,29 @@ async def _add_label_table(
     rows: list[tuple[int, Labels | None]] = [(row, None) for row in texts.without_text]
     for same_text, labels in zip(texts.rows_of.values(), labeling.labels, strict=True):
         rows += [(row, labels) for row in same_text]
-    await asyncio.to_thread(_write, path, task.fields, sorted(rows, key=lambda pair: pair[0]))
+    lines = (mask.data(orjson.dumps({"row": row} | dict(labels or {}))) for row, labels in sorted(rows, key=_row))
+    await asyncio.to_thread(_write, path, task.fields, lines)
     await tables.add_labels(table, path)
-    return _LabelingResult(texts, labeling, table)
+    stored = StoredResult(name=table.name, kind="labels", n_rows=len(rows), path=str(path))
+    return _LabelingResult(texts, labeling, table, stored)
 
 
-def _write(path: Path, fields: Sequence[LabelField], rows: Sequence[tuple[int, Labels | None]]) -> None:
+def _row(labeled: tuple[int, Labels | None]) -> int:
+    return labeled[0]
+
+
+def _write(path: Path, fields: Sequence[LabelField], lines: Iterable[bytes]) -> None:
     """Write labels as Parquet, by way of JSON lines with declared types. Raises StoreError."""
     import duckdb
 
-    lines = path.with_suffix(".ndjson")
+    draft = path.with_suffix(".ndjson")
     types = {"row": "BIGINT"} | {field.name: _SQL_TYPES[field.type] for field in fields}
     declared = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
-    source = f"read_json({literal(str(lines))}, format='newline_delimited', columns={{{declared}}})"
+    source = f"read_json({literal(str(draft))}, format='newline_delimited', columns={{{declared}}})"
     try:
-        with lines.open("wb") as file:
-            lines.chmod(0o600)
-            file.writelines(orjson.dumps({"row": row} | dict(labels or {})) + b"\n" for row, labels in rows)
+        with draft.open("wb") as file:
+            draft.chmod(0o600)
+            file.writelines(line + b"\n" for line in lines)
         with contextlib.closing(duckdb.connect()) as connection:
             connection.execute(f"COPY (FROM {source}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
         path.chmod(0o600)
@@ -136,7 +148,7 @@ def _write(path: Path, fields: Sequence[LabelField], rows: Sequence[tuple[int, L
             path=str(path),
         ) from error
     finally:
-        lines.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _count_statement(table: str, task: LabelTask) -> str:
@@ -168,7 +180,7 @@ async def _finish(
         is_complete=is_complete,
         dataset=table.of,
         data=data | query.data,
-        next_action_hint=_hint(table, coverage, evidence_hint(query.basis, tables, query.evidence.id)),
+        next_action_hint=_hint(table, coverage, evidence_hint(query, tables)),
     )
     return await data_call.finish(
         envelope,
@@ -178,6 +190,7 @@ async def _finish(
             records=texts.n_rows,
             sql=query.evidence,
             source_coverage=coverage_by_dataset(tables.entries, [table.of]),
+            stored=(result.stored, query.stored),
         ),
     )
 

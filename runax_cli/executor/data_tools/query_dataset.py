@@ -1,4 +1,4 @@
-"""`query_dataset`: run one SELECT, show its result to the main model as CSV, and keep it as evidence."""
+"""`query_dataset`: run one SELECT, show its first rows to the main model as CSV, store all, and keep it as evidence."""
 
 import asyncio
 import math
@@ -9,12 +9,16 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.json_text import compact_json
-from runax_cli.core.event_types import DatasetQueried
-from runax_cli.core.results import counted
+from runax_cli.core.errors import StoreError
+from runax_cli.core.event_types import DatasetQueried, Warned
+from runax_cli.core.results import StoredResult, counted
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult
+from runax_cli.executor.sql.lineage import ColumnLineage
+from runax_cli.executor.sql.stored_result import StoreRequest
 from runax_cli.executor.sql.tables import FigureBasis, LabelTable, SealedDataset, TableCatalog, coverage_by_dataset
+from runax_cli.executor.store.query_results import ResultDraft, ResultStore
 from runax_cli.executor.token_fitting import largest_fitting
 
 MAX_CELL_CHARS = 300
@@ -82,11 +86,12 @@ _NO_ROWS = "No rows match. Before you conclude from that, check how the values a
 
 @dataclass(frozen=True, slots=True)
 class QueryEvidence:
-    """The result of a SELECT: as evidence, as text, and the data that it is based on."""
+    """The result of a SELECT: as evidence, as text, the data that it is based on, and where all of it is stored."""
 
     evidence: SqlEvidence
     text: str
     basis: FigureBasis
+    stored: StoredResult
 
     @property
     def data(self) -> dict[str, Any]:
@@ -96,11 +101,11 @@ class QueryEvidence:
         return data if shown == self.evidence.n_rows else data | {"shown": shown}
 
 
-async def run_query(data_call: DataCall, tables: TableCatalog, *, new_ref: Callable[[], str]) -> CallOutcome:
-    """Run the statement of a call. `new_ref` returns the reference by which its figures are cited."""
+async def run_query(data_call: DataCall, tables: TableCatalog, results: ResultStore) -> CallOutcome:
+    """Run the statement of a call, and store its whole result in `results`."""
     sql = str(data_call.arguments["sql"])
     try:
-        query = await build_evidence(data_call, tables, await tables.select(sql), new_ref=new_ref)
+        query = await compute(data_call, tables, results, sql)
     except QueryFailed as error:
         data_call.scope.emitter.emit(DatasetQueried(ref="", sql=sql, error=str(error)))
         return await data_call.reject(error)
@@ -109,19 +114,48 @@ async def run_query(data_call: DataCall, tables: TableCatalog, *, new_ref: Calla
         status=EnvelopeStatus.SUCCESS,
         tool=data_call.call.tool.name,
         data=query.data,
-        next_action_hint=no_rows + evidence_hint(query.basis, tables, query.evidence.id),
+        next_action_hint=no_rows + evidence_hint(query, tables),
     )
     used = coverage_by_dataset(tables.entries, query.basis.datasets)
     result = DataCallResult(
-        coverage=data_call_coverage(), name=next(iter(used), None), sql=query.evidence, source_coverage=used
+        coverage=data_call_coverage(),
+        name=next(iter(used), None),
+        sql=query.evidence,
+        source_coverage=used,
+        stored=(query.stored,),
     )
     return await data_call.finish(envelope, result)
 
 
-async def build_evidence(
-    data_call: DataCall, tables: TableCatalog, result: QueryResult, *, new_ref: Callable[[], str]
+async def compute(data_call: DataCall, tables: TableCatalog, results: ResultStore, sql: str) -> QueryEvidence:
+    """Run a SELECT and turn its result into evidence, with the rows that can be shown. Raises QueryFailed.
+
+    A result that cannot be stored is evidence all the same, and reported. Credentials in the statement are masked, as
+    they are in the data, so that no file contains them.
+    """
+    with results.draft() as draft:
+        request = None if draft.path is None else StoreRequest(draft.path, results.bytes_left)
+        result = await tables.select(results.mask.text(sql), store=request)
+        ref = results.next_ref()
+        stored = _stored(results, draft, ref, result)
+    if stored.note:
+        data_call.scope.emitter.emit(Warned(code="not_stored", text=f"{ref} is not stored: {stored.note}"))
+    return await _evidence(data_call, tables, result, stored)
+
+
+def _stored(results: ResultStore, draft: ResultDraft, ref: str, result: QueryResult) -> StoredResult:
+    path, note = None, draft.note or result.not_stored
+    if draft.path is not None and result.is_stored:
+        try:
+            path = str(results.keep(draft.path, ref))
+        except StoreError as error:
+            note = str(error)
+    return StoredResult(name=ref, kind="sql", n_rows=result.n_rows, path=path, note=note or None)
+
+
+async def _evidence(
+    data_call: DataCall, tables: TableCatalog, result: QueryResult, stored: StoredResult
 ) -> QueryEvidence:
-    """Turn a result into evidence, with the rows that can be shown, and report it."""
     basis = tables.basis(result.tables)
     rows = [tuple(to_json_value(value) for value in row) for row in result.rows]
 
@@ -130,7 +164,7 @@ async def build_evidence(
 
     text, n_shown = await asyncio.to_thread(csv_preview, result.columns, rows, fits)
     evidence = SqlEvidence(
-        id=new_ref(),
+        id=stored.name,
         sql=result.sql,
         columns=result.columns,
         rows=tuple(rows[:n_shown]),
@@ -141,16 +175,35 @@ async def build_evidence(
         sources=result.sources,
         filters=result.filters,
         shape=result.shape,
+        records=named_records(result.sources, rows[:n_shown]),
+        stored=stored.path,
     )
     _emit_queried(data_call, evidence, text)
-    return QueryEvidence(evidence, text, basis)
+    return QueryEvidence(evidence, text, basis, stored)
 
 
-def evidence_hint(basis: FigureBasis, tables: TableCatalog, ref: str) -> str:
-    """Tell the model how far the figures can be trusted and how to cite them."""
+def named_records(sources: Sequence[ColumnLineage], rows: Sequence[Sequence[Any]]) -> tuple[tuple[str, int], ...]:
+    """Return dataset and row of the records that the rows of a result name in columns of row numbers, each once."""
+    columns = [(at, source.row_of) for at, source in enumerate(sources) if source.row_of]
+    named = ((dataset, row[at]) for row in rows for at, dataset in columns)
+    return tuple(dict.fromkeys((dataset, row) for dataset, row in named if type(row) is int))
+
+
+def evidence_hint(query: QueryEvidence, tables: TableCatalog) -> str:
+    """Tell the model how far the figures can be trusted, how to cite them, and what the user can have whole."""
+    basis, evidence = query.basis, query.evidence
     partial = [hint for name in basis.datasets if (hint := _partial_hint(name, tables.entries[name]))]
     by_label = [_label_hint(table) for table in basis.labels]
-    return " ".join([*partial, *by_label, f"Cite these figures as [{ref}]."])
+    is_cut = len(evidence.rows) < evidence.n_rows and evidence.stored is not None
+    whole = f"All {evidence.n_rows:,} rows are stored as {evidence.id}; the user can save them."
+    return " ".join([*partial, *by_label, *[whole] * is_cut, _citing_hint(evidence)])
+
+
+def _citing_hint(evidence: SqlEvidence) -> str:
+    figures = f"Cite these figures as [{evidence.id}]"
+    by_dataset = dict(reversed(evidence.records))
+    examples = " or ".join(f"[{dataset}#{row}]" for dataset, row in reversed(by_dataset.items()))
+    return f"{figures}, a record as {examples}." if examples else f"{figures}."
 
 
 def _partial_hint(name: str, entry: SealedDataset) -> str:

@@ -4,8 +4,9 @@ Rows that fit pass as they are, others are reduced; for figures the table card i
 tool reads its stored dataset in the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from runax_cli.core.results import Coverage, TotalIs
 from runax_cli.executor.coverage import CoverageNotes
@@ -63,8 +64,8 @@ class DatasetReader:
         self._data_call, self._entry, self._rows, self._focus = data_call, entry, rows, focus
         self._reducers, self._journal, self._notes = reducers, journal, CoverageNotes()
 
-    async def offer_table(self, card: str) -> CallOutcome:
-        """Show the table card."""
+    async def offer_table(self, card: Mapping[str, Any]) -> CallOutcome:
+        """Show the table card and the records beside it."""
         coverage = self._coverage(selected=0, read_by_model=0)
         return await self._finish(
             ReadResult(strategy=Strategy.TABLE, coverage=coverage, dataset=self._entry.dataset, data=card)

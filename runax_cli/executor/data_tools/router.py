@@ -3,11 +3,9 @@
 Datasets of calls to sources are registered here; `query_dataset`, `label_dataset` and `read_dataset` work over them.
 """
 
-import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import assert_never
 
 from adapters.clock import Clock
@@ -29,13 +27,19 @@ from runax_cli.executor.outcome import (
 )
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.run_cache import RunCache
+from runax_cli.executor.sql.columns import TableColumn, identifier
 from runax_cli.executor.sql.tables import TableCatalog
+from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.executor.token_fitting import largest_fitting
 from runax_cli.memory.journal import Journal
 from runax_cli.models.tokens import CalibratedCounter
 
 SOURCE = "datasets"
 """The source name of the tools that work over datasets."""
 MAX_LISTED = 8
+_COLUMNS_CHARS = 500
+"""The columns of one dataset of an earlier turn are listed in at most so many characters."""
+MAX_RESULT_BYTES = 5_000_000_000
 
 
 class DataTool(StrEnum):
@@ -62,24 +66,40 @@ class DatasetToolRouter:
     def __init__(
         self,
         executor: CallExecutor,
-        folder: Path,
+        store: DatasetStore,
         journal: Journal,
         *,
         reducers: ReducerFactory,
         labels: LabelerDependencies,
         clock: Clock,
+        max_result_bytes: int = MAX_RESULT_BYTES,
     ) -> None:
-        """`folder` holds the datasets; no file outside of it can be queried."""
+        """`store` holds the datasets; no file outside of its folder can be queried.
+
+        `max_result_bytes` is the size of all SQL results that are stored.
+        """
         self._executor, self._journal, self._reducers, self._labels = executor, journal, reducers, labels
         self._clock = clock
-        self._numbers = itertools.count(1)
-        self.tables = TableCatalog(folder, reducers.counter)
+        self._columns: Mapping[str, str] = {}
+        self._results = store.results(max_bytes=max_result_bytes)
+        self.tables = TableCatalog(store.folder, reducers.counter)
 
     @property
     def listing(self) -> str:
-        """The latest datasets and the calls they came from, on one line; "" if there is none."""
+        """The latest datasets and the calls they came from, on one line; "" if there is none.
+
+        Those of earlier turns have their columns too: the results that showed them are gone.
+        """
         latest = list(self.tables.entries.items())[-MAX_LISTED:]
-        return "; ".join(f"{name} ({entry.coverage.records_read:,} of {entry.made_by})" for name, entry in latest)
+        return "; ".join(
+            f"{name} ({entry.coverage.records_read:,} of {entry.made_by}){self._columns.get(name, '')}"
+            for name, entry in latest
+        )
+
+    async def start_turn(self) -> None:
+        """List all datasets that exist now with their columns from here on."""
+        found = await self.tables.columns(list(self.tables.entries)[-MAX_LISTED:])
+        self._columns = {name: f" with columns {_column_list(columns)}" for name, columns in found.items()}
 
     async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """Run a call, of a source or over datasets. Only cancellation is raised."""
@@ -93,17 +113,18 @@ class DatasetToolRouter:
         return outcome
 
     def close(self) -> None:
-        """Close the SQL engine."""
+        """Close the SQL engine; stored results stay."""
         self.tables.close()
+        self._results.close()
 
     async def _run_data_tool(self, data_call: DataCall, direct_limit: int) -> CallOutcome:
         tool = DataTool(data_call.call.tool.locator)
         match tool:
             case DataTool.QUERY:
-                return await run_query(data_call, self.tables, new_ref=self._new_ref)
+                return await run_query(data_call, self.tables, self._results)
             case DataTool.LABEL:
                 labeler = self._create_labeler(data_call.scope)
-                return await label_rows(data_call, self.tables, labeler, new_ref=self._new_ref)
+                return await label_rows(data_call, self.tables, labeler, self._results)
             case DataTool.READ:
                 return await read_rows(data_call, self.tables, self._reducers, self._journal, direct_limit=direct_limit)
             case _:
@@ -138,5 +159,13 @@ class DatasetToolRouter:
             concurrency=self._labels.concurrency,
         )
 
-    def _new_ref(self) -> str:
-        return f"q{next(self._numbers)}"
+
+def _column_list(columns: Sequence[TableColumn]) -> str:
+    """List columns with the outer part of their types; text columns without it."""
+    kinds = [column.type.partition("(")[0] for column in columns]
+    listed = [
+        f"{identifier(column.name)}{'' if column.type == 'VARCHAR' else f' {kind}'}"
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
+    n_shown = largest_fitting(len(listed), lambda n: len(", ".join(listed[:n])) <= _COLUMNS_CHARS)
+    return ", ".join(listed[:n_shown]) + (", …" if n_shown < len(listed) else "")

@@ -129,7 +129,7 @@ class SourceClient:
             case RetryPlanned():
                 self._approve_retry(event, extra)
             case RequestThrottled():
-                emit(RequestDelayed(what=event.location, wait_s=event.wait_s, why=event.why))
+                emit(RequestDelayed(what=event.location, wait_s=event.wait_s, why=event.reason))
             case ProgressReported(source, location, done, total, text):
                 emit(SourceProgressed(source=source, location=location, done=done, total=total, text=text))
             case SourceWarning():
@@ -143,7 +143,9 @@ class SourceClient:
             if planned.attempt > self._max_attempts:
                 extra.reserve()
             self._count_retry(
-                RetryScheduled(what=planned.location, attempt=planned.attempt, wait_s=planned.wait_s, why=planned.why)
+                RetryScheduled(
+                    what=planned.location, attempt=planned.attempt, wait_s=planned.wait_s, why=planned.reason
+                )
             )
         except BudgetExhausted as exhausted:
             raise RetryRefused(str(exhausted)) from exhausted

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 MAX_VALUE_CHARS = 40
 MIN_TYPED_SHARE = 0.5
 MAX_CODE_SHARE = 0.01
+"""If more of the values are codes, the column holds identifiers, and no number is offered for it."""
 _SAMPLE_ROWS = 2000
 ZONED = "TIMESTAMP WITH TIME ZONE"
 
@@ -24,6 +25,8 @@ _CODE = r"0\d+|\+\d[\d ()-]{7,}"
 """Numbers with leading zeros, and telephone numbers: digits that are not a quantity."""
 _LONG_CODE = r"\d{8,}"
 """If all values of a column are such and equally long, they are numbers of invoices, accounts or registers."""
+_BOUND = r"\s*(?:[<>≤≥~≈]=?\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*\+)\s*"
+"""Bounds of a quantity such as ">100" and "10+", which are not codes."""
 _LIKE_DOTTED = r"^\s*\d{1,2}\. ?\d{1,2}\. ?\d{4}"
 _LIKE_SLASHED = r"^\s*\d{1,2}[/-]\d{1,2}[/-]\d{4}"
 _LIKE_WORDED = r"^\s*(\d{1,2}[ /-])?[A-Z][a-z]{2,}.*\d"
@@ -108,12 +111,13 @@ class TypedColumn:
 
 @dataclass(frozen=True, slots=True)
 class _NotationCounts:
-    """How many non-blank values of a text column have each notation."""
+    """How many non-blank values of a text column have each notation. `mixed` have digits among other characters."""
 
     filled: int
     point: int
     comma: int
     coded: int
+    mixed: int
     long_codes: int
     is_one_length: bool
     day_first: int
@@ -121,8 +125,10 @@ class _NotationCounts:
 
     @property
     def is_coded(self) -> bool:
-        """Whether the digits are identifiers and not quantities."""
-        return self.coded > MAX_CODE_SHARE * self.filled or (self.is_one_length and self.long_codes == self.filled > 1)
+        """Whether the digits are identifiers and not quantities, such as the tickets "113803" and "A/5 21171"."""
+        most = MAX_CODE_SHARE * self.filled
+        has_codes = self.coded > most or self.mixed > most
+        return has_codes or (self.is_one_length and self.long_codes == self.filled > 1)
 
 
 def identifier(name: str) -> str:
@@ -227,6 +233,7 @@ def _count_notations(connection: SqlConnection, table: str, text: str) -> _Notat
         _number_test(text, _POINT),
         _number_test(text, _COMMA),
         f"regexp_full_match(trim({text}), {literal(_CODE)})",
+        _is_mixed(text),
         f"regexp_full_match(trim({text}), {literal(_LONG_CODE)})",
     )
     dates = (
@@ -239,6 +246,12 @@ def _count_notations(connection: SqlConnection, table: str, text: str) -> _Notat
     figures = [f"count(*) FILTER ({filled})", *map(count, tests), one_length, *map(count, dates)]
     row = connection.execute(f"SELECT {', '.join(figures)} FROM {quoted(table)}").fetchone()  # noqa: S608
     return _NotationCounts(*row)
+
+
+def _is_mixed(text: str) -> str:
+    """Return the test for a value that has digits and is neither a number nor a bound of one."""
+    others = (_number_test(text, _POINT), _number_test(text, _COMMA), f"regexp_full_match({text}, {literal(_BOUND)})")
+    return f"regexp_matches({text}, '[0-9]') AND NOT ({' OR '.join(others)})"
 
 
 def _date_count(connection: SqlConnection, table: str, expression: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from runax_cli.executor.sql.engine import QueryableTable
+from runax_cli.executor.sql.stored_result import StoreRequest
 
 _LENGTH_BYTES = 8
 
@@ -22,10 +23,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One SELECT; `max_rows` rows are kept (None: all)."""
+    """One SELECT; `max_rows` rows are kept (None: all), and all are stored if `store` says where."""
 
     sql: str
     max_rows: int | None
+    store: StoreRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 Ast = Mapping[str, Any]
 
 _SCALES = frozenset(map(Decimal, ("0", "1", "-1", "2", "7", "10", "12", "24", "30", "52", "60", "100", "365", "1000")))
 _LARGE_SCALES = frozenset(map(Decimal, ("1024", "1440", "3600", "86400", "1000000", "1048576", "1000000000")))
-_ARITHMETIC = frozenset("+ - * / // % ** ^ add subtract multiply divide mod pow".split())
+_ARITHMETIC = frozenset("+ - * / // % ** ^ add subtract multiply divide mod pow list_sum".split())
 _COUNTS = frozenset({"count", "count_star", "sum", "row_number", "rank", "dense_rank", "ntile", "list", "array_agg"})
 """Functions whose value depends on the number of rows, even over a constant."""
 _PARAMETRIC = re.compile(
@@ -25,6 +25,10 @@ _PARAMETRIC = re.compile(
     r"list_extract|list_element|concat\w*|\|\||~~\*?|!~~\*?|like_escape|replace|format|printf)$"
 )
 """Functions whose numeric literals steer them and do not become part of a number."""
+_PICKING = frozenset({"min", "max", "any_value", "first", "last", "arbitrary", "mode"})
+_PICKING_BY = frozenset({"arg_min", "arg_max", "min_by", "max_by", "argmin", "argmax"})
+"""Aggregates that return one of the values of their first argument."""
+_ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,14 @@ class ColumnLineage:
     """Where one column of a result comes from.
 
     `is_data`: its values depend on the rows of some table. `literals` are numbers of the statement that a value may
-    simply repeat; `operands` are numbers that arithmetic mixes in, unit factors such as 60 or 100 left out.
+    simply repeat; `operands` are numbers that arithmetic mixes in, unit factors such as 60 or 100 left out. `row_of` is
+    the dataset whose row numbers the values are, "" if they are anything else.
     """
 
     is_data: bool = False
     literals: frozenset[Decimal] = frozenset()
     operands: frozenset[Decimal] = frozenset()
+    row_of: str = ""
 
     def __or__(self, other: "ColumnLineage") -> "ColumnLineage":
         """Of a value that both go into."""
@@ -46,6 +52,8 @@ class ColumnLineage:
         )
 
 
+_Column: TypeAlias = tuple[str, str, ColumnLineage]
+"""The name of a table, the name of one of its columns, and the lineage of that."""
 _NONE = ColumnLineage()
 _DATA = ColumnLineage(is_data=True)
 
@@ -54,19 +62,22 @@ _DATA = ColumnLineage(is_data=True)
 class _Relation:
     """Rows that an expression may read: columns in order, by the name of the table that offers them.
 
-    `is_open`: it may have columns that are not known by name. `rows` is the lineage of the number of rows.
+    `is_open`: it may have columns that are not known by name. `rows` is the lineage of the number of rows. `merged` has
+    the tables and columns that USING leaves out of `*`; they can still be named.
     """
 
-    columns: tuple[tuple[str, str, ColumnLineage], ...] = ()
+    columns: tuple[_Column, ...] = ()
     rows: ColumnLineage = _NONE
     is_open: bool = False
+    merged: frozenset[tuple[str, str]] = frozenset()
 
     def of(self, names: Sequence[str]) -> ColumnLineage | None:
         """The lineage of `column`, `table.column` or `column.member`; None if there is no such column."""
         wanted = [name.casefold() for name in names]
         for table, column, lineage in self.columns:
             if wanted[:2] == [table, column] or wanted[0] == column:
-                return lineage
+                is_member = len(wanted) > 1 and wanted[:2] != [table, column]
+                return replace(lineage, row_of="") if is_member else lineage
         own = [lineage for table, _, lineage in self.columns if wanted[0] == table]
         if own:
             return _joined(own)
@@ -77,7 +88,7 @@ class _Relation:
 class _Scope:
     """What names mean at one place: tables with their columns, CTEs, the relation in FROM, aliases of the SELECT."""
 
-    tables: Mapping[str, Sequence[str]]
+    tables: Mapping[str, _Relation]
     ctes: Mapping[str, _Relation] = field(default_factory=dict)
     relation: _Relation = _Relation()
     aliases: Mapping[str, ColumnLineage] = field(default_factory=dict)
@@ -93,16 +104,30 @@ class _Scope:
         return _NONE if found is None else found
 
 
-def column_lineage(statement: Ast, tables: Mapping[str, Sequence[str]]) -> tuple[ColumnLineage, ...]:
+def column_lineage(
+    statement: Ast, tables: Mapping[str, Sequence[str]], rows_of: Mapping[str, str] | None = None
+) -> tuple[ColumnLineage, ...]:
     """The lineage of each column of the result of one serialized statement (`json_serialize_sql`).
 
-    `tables` has the columns of each table. Empty if the statement could not be serialized: then nothing is known.
+    `tables` has the columns of each table, `rows_of` the dataset that the column `row` of a table counts. Empty if the
+    statement could not be serialized: then nothing is known.
     """
     nodes = [entry["node"] for entry in statement.get("statements", ())]
     if statement.get("error") or len(nodes) != 1:
         return ()
-    known = {name.casefold(): tuple(columns) for name, columns in tables.items()}
+    datasets = rows_of or {}
+    known = {name.casefold(): _table(columns, datasets.get(name, "")) for name, columns in tables.items()}
     return tuple(lineage for _, _, lineage in _node(nodes[0], _Scope(known)).columns)
+
+
+def _table(columns: Sequence[str], dataset: str) -> _Relation:
+    """A table; its first column `row` has the row numbers of `dataset`."""
+    names = [column.casefold() for column in columns]
+    at = names.index(_ROW) if dataset and _ROW in names else None
+    lineages = (replace(_DATA, row_of=dataset) if number == at else _DATA for number in range(len(names)))
+    return _Relation(
+        tuple(("", name, lineage) for name, lineage in zip(names, lineages, strict=True)), _DATA, is_open=True
+    )
 
 
 def _node(node: Ast, scope: _Scope) -> _Relation:
@@ -159,8 +184,10 @@ def _star(star: Ast, scope: _Scope) -> Iterator[tuple[str, str, ColumnLineage]]:
     wanted = str(star.get("relation_name") or "").casefold()
     left_out = {str(name).casefold() for name in star.get("exclude_list") or () if isinstance(name, str)}
     replaced = {str(e["key"]).casefold(): _expression(e["value"], scope) for e in star.get("replace_list") or ()}
-    for table, column, lineage in scope.relation.columns:
-        if column not in left_out and wanted in ("", table):
+    relation = scope.relation
+    for table, column, lineage in relation.columns:
+        is_offered = wanted == table if wanted else (table, column) not in relation.merged
+        if column not in left_out and is_offered:
             yield "", column, replaced.get(column, lineage)
 
 
@@ -177,7 +204,7 @@ def _from(table: Ast, scope: _Scope) -> _Relation:
             # A lateral join reads what stands to its left.
             if right.rows == _NONE and table["right"].get("type") in ("TABLE_FUNCTION", "SUBQUERY"):
                 right = _from(table["right"], replace(scope, relation=left))
-            return _Relation(left.columns + right.columns, left.rows | right.rows, left.is_open or right.is_open)
+            return _joined_relation(left, right, table.get("using_columns") or ())
         case "TABLE_FUNCTION":
             return _table_function(table, scope)
         case "EXPRESSION_LIST":
@@ -188,14 +215,23 @@ def _from(table: Ast, scope: _Scope) -> _Relation:
             return _Relation()
 
 
+def _joined_relation(left: _Relation, right: _Relation, using: Sequence[str]) -> _Relation:
+    """Both sides of a join. A merged `row` counts a dataset only if it does so on both sides."""
+    names = frozenset(str(name).casefold() for name in using)
+    columns = left.columns + right.columns
+    counted = {lineage.row_of for _, column, lineage in columns if column == _ROW}
+    if _ROW in names and len(counted) > 1:
+        columns = tuple((table, column, replace(lineage, row_of="")) for table, column, lineage in columns)
+    merged = frozenset((table, column) for table, column, _ in right.columns if column in names)
+    rows, is_open = left.rows | right.rows, left.is_open or right.is_open
+    return _Relation(columns, rows, is_open, left.merged | right.merged | merged)
+
+
 def _base(table: Ast, scope: _Scope) -> _Relation:
     name = str(table.get("table_name", "")).casefold()
     if name in scope.ctes:
         return scope.ctes[name]
-    columns = scope.tables.get(name)
-    if columns is None:
-        return _Relation()
-    return _Relation(tuple(("", column.casefold(), _DATA) for column in columns), _DATA, is_open=True)
+    return scope.tables.get(name, _Relation())
 
 
 def _table_function(table: Ast, scope: _Scope) -> _Relation:
@@ -247,13 +283,24 @@ def _expression(node: Any, scope: _Scope) -> ColumnLineage:
             return _case(node, scope)
         case "SUBQUERY":
             return _scalar(node, scope)
-        case "COMPARISON" | "CONJUNCTION" | "BETWEEN" | "LAMBDA":
+        case "COMPARISON" | "CONJUNCTION" | "BETWEEN":
             return ColumnLineage(is_data=_joined(_parts(node, scope)).is_data)
-        case "OPERATOR" if node.get("type") == "OPERATOR_COALESCE":
-            return _alternatives([_expression(child, scope) for child in node.get("children", ())])
-        case "OPERATOR" if node.get("type") in ("ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT"):
-            return _expression(node["children"][0], scope)
+        case "CAST":
+            return _expression(node.get("child"), scope)
+        case "OPERATOR":
+            return _operator(node, scope)
         case _:
+            return _joined(_parts(node, scope))
+
+
+def _operator(node: Ast, scope: _Scope) -> ColumnLineage:
+    match node.get("type"):
+        case "OPERATOR_COALESCE":
+            return _alternatives([_expression(child, scope) for child in node.get("children", ())])
+        case "ARRAY_EXTRACT" | "ARRAY_SLICE" | "STRUCT_EXTRACT":
+            return replace(_expression(node["children"][0], scope), row_of="")
+        case _:
+            # Also the value of a lambda may become an item of the result: `list_transform(xs, x -> 987)`.
             return _joined(_parts(node, scope))
 
 
@@ -272,7 +319,8 @@ def _function(node: Ast, scope: _Scope) -> ColumnLineage:
         return replace(together, literals=given[0].literals if given else frozenset())
     if name == "if" and len(given) > 1:
         return _chosen(given[0].is_data, given[1:])
-    return together
+    is_picking = (name in _PICKING and len(given) == 1) or (name in _PICKING_BY and len(given) == 2)
+    return replace(together, row_of=given[0].row_of) if is_picking else together
 
 
 def _case(node: Ast, scope: _Scope) -> ColumnLineage:
@@ -296,7 +344,9 @@ def _scalar(node: Ast, scope: _Scope) -> ColumnLineage:
 
 def _alternatives(values: Sequence[ColumnLineage]) -> ColumnLineage:
     """One of several values: each may come through as it is."""
-    return replace(_joined(values), is_data=any(value.is_data for value in values))
+    counted = {value.row_of for value in values}
+    row_of = counted.pop() if len(counted) == 1 else ""
+    return replace(_joined(values), is_data=any(value.is_data for value in values), row_of=row_of)
 
 
 def _joined(values: Iterable[ColumnLineage]) -> ColumnLineage:

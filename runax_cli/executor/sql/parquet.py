@@ -1,19 +1,27 @@
-"""Seal a dataset: write its spool as one Parquet file in page order, with types inferred from all records. Export it.
+"""Seal a dataset: write its spool as one Parquet file in page order, with types inferred from all records.
 
 The spool stays the source of truth; what cannot be typed is kept as JSON. Blocking.
 """
 
 import contextlib
 import itertools
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.sql.columns import literal, quoted
+from runax_cli.executor.sql.record_types import (
+    MAX_FIELDS,
+    ScalarType,
+    column_path,
+    measure_paths,
+    open_paths,
+    parse_type,
+    settle_type,
+)
 from runax_cli.executor.store.dataset import Dataset
 
 MEMORY_MB = 128
@@ -22,10 +30,16 @@ _ROW_GROUP = 20_000
 _COPY_BYTES = 1024 * 1024
 _MIN_OBJECT_BYTES = 16 * 1024 * 1024
 
+_TYPED = (
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, "
+    "field_appearance_threshold=0, map_inference_threshold={most_fields})"
+)
+_AS_TYPES = "read_json({path}, format='newline_delimited', maximum_object_size={longest}, columns={{{types}}})"
+_OBJECTS = "read_ndjson_objects({path}, maximum_object_size={longest})"
 _READERS = (
-    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest})",
+    _TYPED,
     "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
-    "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
+    f"(SELECT json AS record FROM {_OBJECTS})",  # noqa: S608
 )
 """Typed columns, columns of JSON, one column of JSON: the first reader that reads every record is used."""
 
@@ -71,17 +85,42 @@ def _write(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
     import duckdb
 
     failure: duckdb.Error | None = None
-    for reader, integer in itertools.product(_READERS, _INTEGERS):
-        source = reader.format(path=literal(str(path)), longest=longest)
+    given = {"path": literal(str(path)), "longest": str(longest)}
+    readers: list[Callable[[], str]] = [partial(_settled, connection, given)]
+    readers += [partial(reader.format, **given, most_fields=MAX_FIELDS) for reader in _READERS]
+    for reader, integer in itertools.product(readers, _INTEGERS):
         options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
         try:
-            statement = _select_statement(connection, source, integer)
+            statement = _select_statement(connection, reader(), integer)
             row = connection.execute(f"COPY ({statement}) TO {literal(str(draft))} ({options})").fetchone()
         except duckdb.Error as error:
             failure = error
             continue
         return int(row[0]) if row else 0
     raise failure or duckdb.Error("no reader was tried")
+
+
+def _settled(connection: Any, given: Mapping[str, str]) -> str:
+    """Return a source of typed columns whose types do not depend on the number of records.
+
+    A column whose type changes is read a second time beside the others: with explicit types for all columns, DuckDB
+    would no longer recognize dates.
+    """
+    typed = _TYPED.format(**given, most_fields=-1)
+    described = connection.execute(f"DESCRIBE FROM {typed}").fetchall()
+    inferred = {str(name): parse_type(kind) for name, kind, *_ in described}
+    paths = [found for name, kind in inferred.items() for found in open_paths(kind, column_path(name))]
+    measures = measure_paths(connection, _OBJECTS.format(**given), paths)
+    settled = {name: settle_type(kind, column_path(name), measures) for name, kind in inferred.items()}
+    texts = [name for name in inferred if settled[name] != inferred[name] == ScalarType("JSON")]
+    types = {name: kind for name, kind in settled.items() if kind != inferred[name] and name not in texts}
+    replaced = [f"json_extract_string(typed.{quoted(name)}, '$') AS {quoted(name)}" for name in texts]
+    replaced += [f"retyped.{quoted(name)} AS {quoted(name)}" for name in types]
+    if not replaced:
+        return typed
+    listed = ", ".join(f"{quoted(name)}: {literal(str(kind))}" for name, kind in types.items())
+    beside = f" POSITIONAL JOIN {_AS_TYPES.format(types=listed, **given)} AS retyped" if types else ""
+    return f"(SELECT typed.* REPLACE ({', '.join(replaced)}) FROM {typed} AS typed{beside})"  # noqa: S608
 
 
 def _select_statement(connection: Any, source: str, integer: str) -> str:
@@ -127,74 +166,3 @@ def _copy(source: BinaryIO, target: BinaryIO, n_bytes: int) -> None:
             raise OSError("the spool is shorter than its manifest")
         target.write(piece)
         remaining -= len(piece)
-
-
-_NESTED = ("STRUCT", "MAP", "UNION", "[]")
-
-
-class ExportFormat(StrEnum):
-    """The format of an exported dataset, which is also its file extension."""
-
-    PARQUET = "parquet"
-    NDJSON = "ndjson"
-    CSV = "csv"
-
-
-def open_dataset(folder: Path) -> Dataset:
-    """Open a dataset that is on disk. Raises StoreError if its manifest cannot be read."""
-    dataset = Dataset(folder.name, folder)
-    try:
-        dataset.spool.reopen()
-    except (OSError, ValueError) as error:
-        raise StoreError(f"the dataset in '{folder}' cannot be read: {error}", path=str(folder)) from error
-    dataset.is_sealed = dataset.table_path.exists()
-    return dataset
-
-
-def export(dataset: Dataset, target: Path, form: ExportFormat) -> None:
-    """Write all records, in order, to the new file `target`. Raises StoreError; no partial file is left."""
-    draft = target.with_name(f".{target.name}.part")
-    try:
-        match form:
-            case ExportFormat.NDJSON:
-                with draft.open("wb") as file:
-                    file.writelines(line + b"\n" for line in dataset.lines())
-            case ExportFormat.PARQUET:
-                shutil.copyfile(_sealed(dataset), draft)
-            case ExportFormat.CSV:
-                _write_csv(_sealed(dataset), draft)
-        draft.replace(target)
-    except OSError as error:
-        raise StoreError(
-            f"'{target}' cannot be written: {error.strerror or error}. Choose another folder with --out.",
-            path=str(target),
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _sealed(dataset: Dataset) -> Path:
-    if not dataset.is_sealed:
-        seal(dataset)
-    return dataset.table_path
-
-
-def _write_csv(source: Path, target: Path) -> None:
-    """Write one CSV column per column, nested values as JSON."""
-    import duckdb
-
-    try:
-        with contextlib.closing(duckdb.connect()) as connection:
-            table = f"read_parquet({literal(str(source))})"
-            described = connection.execute(f"DESCRIBE FROM {table}").fetchall()
-            columns = ", ".join(_as_text(str(name), str(kind)) for name, kind, *_ in described)
-            selected = f"SELECT {columns} FROM {table}"  # noqa: S608
-            connection.execute(f"COPY ({selected}) TO {literal(str(target))} (FORMAT csv, HEADER)")
-    except duckdb.Error as error:
-        first = str(error).strip().splitlines()[0]
-        raise StoreError(f"'{target}' cannot be written as CSV: {first}", path=str(target)) from error
-
-
-def _as_text(name: str, kind: str) -> str:
-    column = quoted(name)
-    return f"to_json({column}) AS {column}" if any(mark in kind for mark in _NESTED) else column

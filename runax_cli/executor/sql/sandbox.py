@@ -22,6 +22,8 @@ def open_sandbox(folder: Path, memory_limit: str) -> Any:
         "memory_limit": literal(memory_limit),
         "threads": "2",
         "TimeZone": "'UTC'",
+        # Models write both `x -> …` and `lambda x: …`; DuckDB 2 accepts only the second by default.
+        "lambda_syntax": "'ENABLE_SINGLE_ARROW'",
         "temp_directory": "''",
         "allowed_directories": f"[{literal(f'{folder}/')}]",
         "enable_external_access": "false",

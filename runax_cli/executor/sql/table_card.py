@@ -4,20 +4,33 @@
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from adapters.json_text import compact_json
 from runax_cli.executor.sql.columns import TableColumn, TypedColumn, identifier, quoted
 from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
+from runax_cli.executor.sql.record_types import ListType, MapType, RecordType, StructType, parse_type
 from runax_cli.executor.token_fitting import largest_fitting, truncate
 from runax_cli.models.base import TokenCounter
 
 FREQUENT_VALUES = 6
+FREQUENT_KEYS = 12
 MAX_DISTINCT = 2000
 MAX_FIELDS = 24
 _N_AGGREGATES = 7
 _RANGED = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "DATE", "TIME", "UUID")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyProfile:
+    """The keys of a map or of JSON objects at `path`: the most frequent ones, and the number of different ones."""
+
+    path: str
+    frequent: tuple[str, ...]
+    distinct: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class ColumnProfile:
 
     `avg_chars` is the mean length of text, `example` one text, `avg_items` the mean length of lists. `fields` are those
     of a struct, named by their path ("location.lat"), or those of the items of a list (one without a name if the items
-    are not structs).
+    are not structs). `keys` are those of the maps in it.
     """
 
     column: TableColumn
@@ -39,6 +52,7 @@ class ColumnProfile:
     avg_items: float | None = None
     example: str | None = None
     fields: tuple["ColumnProfile", ...] = ()
+    keys: tuple[KeyProfile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,33 @@ def _with_fields(engine: SqlEngine, source: str, whole: ColumnProfile) -> Column
     if whole.column.is_list:
         source, expression = f"(SELECT unnest({name}) AS item FROM {source})", "item"  # noqa: S608
     leaves = list(_leaves(whole.column, expression))[:MAX_FIELDS]
-    return replace(whole, fields=_profiles(engine, source, leaves)[1]) if leaves else whole
+    kind = parse_type(whole.column.type)
+    maps = _maps(kind.item if isinstance(kind, ListType) else kind, expression, whole.column.name)
+    keys = tuple(filter(None, (_keys(engine, source, keys, path) for path, keys in maps)))
+    return replace(whole, fields=_profiles(engine, source, leaves)[1] if leaves else (), keys=keys)
+
+
+def _maps(kind: RecordType, expression: str, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path of each map and JSON object in a value, and the expression of its list of keys."""
+    match kind:
+        case MapType():
+            yield path, f"map_keys({expression})"
+        case StructType(fields):
+            for name, inner in fields.items():
+                yield from _maps(inner, f"{expression}.{quoted(name)}", f"{path}.{name}")
+        case ListType():
+            return
+        case _ if str(kind) == "JSON":
+            yield path, f"json_keys({expression})"
+
+
+def _keys(engine: SqlEngine, source: str, keys: str, path: str) -> KeyProfile | None:
+    listed = f"(SELECT unnest({keys}) AS key FROM {source})"  # noqa: S608
+    statement = (
+        f"SELECT key, count(*) OVER () FROM {listed} GROUP BY key ORDER BY count(*) DESC, key LIMIT {FREQUENT_KEYS}"  # noqa: S608
+    )
+    rows = engine.select(statement).rows
+    return KeyProfile(path, tuple(str(key) for key, _ in rows), int(rows[0][1])) if rows else None
 
 
 def _leaves(column: TableColumn, expression: str, path: str = "") -> Iterator[_Measurement]:
@@ -152,7 +192,12 @@ def sample_rows(
 
 CARD_TOKENS = 800
 SAMPLE_CHARS = 60
+MAX_RECORDS = 2
+RECORD_TOKENS = 200
+"""At most so many records, with so many tokens together, come along with a card as they are."""
 _TYPE_CHARS = 240
+_FIELDS_CHARS = 480
+_KEY_LINES = 4
 _FEW_VALUES = 30
 _SHORT_TEXT_CHARS = 60
 
@@ -177,7 +222,7 @@ def render_card(
 
     `samples` are the first records; `coverage` is a sentence ("complete: 261 of 261 records").
     """
-    read_as = {typed.source: typed.name for typed in profile.table.typed}
+    read_as = {typed.source for typed in profile.table.typed}
 
     def usefulness(c: ColumnProfile) -> float:
         return _usefulness(c, profile.n_rows) - (0.8 if c.column.name in read_as else 0.0)
@@ -198,6 +243,19 @@ def render_card(
     return _within(render(n_columns, 0, 0), counter, budget_tokens)
 
 
+def records_within(
+    records: Iterable[tuple[str, Mapping[str, Any]]], counter: TokenCounter, *, budget_tokens: int
+) -> dict[str, Mapping[str, Any]]:
+    """Return the first records by reference, unchanged, as many as fit; at most `MAX_RECORDS` and `RECORD_TOKENS`."""
+    kept: dict[str, Mapping[str, Any]] = {}
+    for reference, record in islice(records, MAX_RECORDS):
+        longer = kept | {reference: record}
+        if counter.count(compact_json(longer)) > min(RECORD_TOKENS, budget_tokens):
+            break
+        kept = longer
+    return kept
+
+
 def _render(
     profile: TableProfile,
     shown: Sequence[ColumnProfile],
@@ -208,10 +266,11 @@ def _render(
 ) -> TableCard:
     names = {c.column.name for c in shown}
     typed = {t.name: t for t in profile.table.typed}
-    read_as = {t.source: t.name for t in profile.table.typed}
+    read_as = {t.source: t for t in profile.table.typed}
     lines = [f"Table {profile.table.name}: {profile.n_rows} rows; {coverage}.", "Columns (name type; nulls; values):"]
     for c in (c for c in profile.columns if c.column.name in names):
         lines.append(_line(c, profile.n_rows, typed.get(c.column.name), read_as.get(c.column.name)))
+        lines += _nested_lines(c)
         lines += _field_lines(c, n_values) if n_values else []
     dropped = tuple(c.column.name for c in profile.columns if c.column.name not in names)
     if dropped:
@@ -234,20 +293,68 @@ def _within(card: TableCard, counter: TokenCounter, budget_tokens: int) -> Table
     return TableCard((head or tail)[:budget_tokens], card.dropped)
 
 
-def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str | None) -> str:
+def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: TypedColumn | None) -> str:
     if c.column.name == "row":
         return "row BIGINT; the row number, for citations"
-    parts = [f"{identifier(c.column.name)} {truncate(c.column.type, _TYPE_CHARS)}"]
+    parts = [f"{identifier(c.column.name)} {_type_text(c.column)}"]
     if c.nulls:
         parts.append(f"{_percent(c.nulls, n_rows)} null")
     if typed is not None:
         unconverted = f", {typed.n_unconverted} don't fit" if typed.n_unconverted else ""
         note = f", {typed.note}" if typed.note else ""
         parts.append(f"{identifier(typed.source)} read as {typed.reading.value}{unconverted}{note}")
+        # Different texts may be the same number, and some are none: they are counted in the text column.
+        c = replace(c, distinct=None, frequent=())
     if read_as is not None:
-        parts.append(f"text, e.g. {_short(c.example)}" if c.example else "text")
-        return "; ".join([*parts, f"use {identifier(read_as)}"])
+        parts.append(f"{c.distinct} distinct, e.g. {_short(c.example)}" if c.example else "text")
+        return "; ".join([*parts, f"as {read_as.reading.value} {identifier(read_as.name)}"])
     return "; ".join(parts + _values(c))
+
+
+def _type_text(column: TableColumn) -> str:
+    """Return the type; of a long one only the outer part, as its fields are listed below it."""
+    if len(column.type) <= _TYPE_CHARS:
+        return column.type
+    kind, suffix = parse_type(column.type), ""
+    while isinstance(kind, ListType):
+        kind, suffix = kind.item, suffix + "[]"
+    match kind:
+        case StructType():
+            return f"STRUCT{suffix}"
+        case MapType():
+            return f"MAP(VARCHAR, …){suffix}"
+        case _:
+            return truncate(column.type, _TYPE_CHARS)
+
+
+def _nested_lines(c: ColumnProfile) -> list[str]:
+    """Return the fields of a column whose type is too long to show, and the keys of its maps."""
+    lines = []
+    if len(c.column.type) > _TYPE_CHARS:
+        paths = list(_field_paths(parse_type(c.column.type), ""))
+        shown = largest_fitting(len(paths), lambda n: len(", ".join(paths[:n])) <= _FIELDS_CHARS)
+        lines.append(f"  fields of {identifier(c.column.name)}: {_listed(paths[:shown], len(paths))}")
+    for keys in c.keys[:_KEY_LINES]:
+        shown_keys = [_short(key) for key in keys.frequent]
+        lines.append(f"  keys of {keys.path} ({keys.distinct}): {_listed(shown_keys, keys.distinct)}")
+    return lines
+
+
+def _field_paths(kind: RecordType, path: str) -> Iterator[str]:
+    match kind:
+        case StructType(fields):
+            for name, inner in fields.items():
+                yield from _field_paths(inner, f"{path}.{name}" if path else name)
+        case ListType(item):
+            yield from _field_paths(item, f"{path}[]")
+        case MapType(value):
+            yield from _field_paths(value, f"{path}['…']")
+        case _:
+            yield path
+
+
+def _listed(names: Sequence[str], total: int) -> str:
+    return ", ".join(names) + (", …" if total > len(names) else "")
 
 
 def _field_lines(c: ColumnProfile, n_values: int) -> list[str]:

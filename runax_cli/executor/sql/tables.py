@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adapters.json_text import compact_json
 from runax_cli.core.results import Coverage, Lineage, ReasonCode, counted
@@ -19,7 +19,15 @@ from runax_cli.executor.sql.columns import TableColumn, quoted
 from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, QueryResult, SqlEngine
 from runax_cli.executor.sql.frames import Definition
 from runax_cli.executor.sql.sandbox import where_clause
-from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
+from runax_cli.executor.sql.stored_result import StoreRequest
+from runax_cli.executor.sql.table_card import (
+    CARD_TOKENS,
+    MAX_RECORDS,
+    profile_table,
+    records_within,
+    render_card,
+    sample_rows,
+)
 from runax_cli.executor.sql.worker import SqlWorker
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
@@ -49,6 +57,8 @@ class SealedDataset:
         """How much of the data it has, in words."""
         read, total = self.coverage.records_read, self.coverage.records_total
         of = "an unknown number of records" if total is None else counted(total, "record")
+        if self.coverage.is_complete and not self.is_whole:
+            return f"the first {read:,} of {of}, as requested"
         return f"{'complete' if self.is_whole else 'INCOMPLETE'}: {read:,} of {of}"
 
 
@@ -100,25 +110,45 @@ class TableCatalog:
             entry.made_by = entry.made_by or made_by
             self.entries = {**self.entries, dataset.name: entry}
 
-    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> str:
+    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> dict[str, Any]:
         """Register a sealed dataset and return its table card. Raises QueryFailed if it is not sealed."""
         self.register(dataset, coverage, made_by=made_by)
         return await self.card(dataset.name)
 
-    async def card(self, name: str) -> str:
-        """Return the card of a table, within 800 tokens as it is sent."""
+    async def card(self, name: str) -> dict[str, Any]:
+        """Return the card of a table as `table`, and a few small records by reference, within 800 tokens together.
+
+        If no record fits, the card has shortened samples instead, which cannot be cited.
+        """
         entry = self.entry(name)
 
-        def render() -> str:
+        def render() -> dict[str, Any]:
             engine = self._engine_with([name])
             table = engine.tables[name]
             columns = tuple(column.name for column in table.columns)
-            samples = [
-                dict(zip(columns, row, strict=True)) for row in sample_rows(engine, table, columns, _SAMPLE_RECORDS)
-            ]
-            return render_card(profile_table(engine, table), samples, _AsSent(self.counter), coverage=entry.extent).text
+            profile, as_sent = profile_table(engine, table), _AsSent(self.counter)
+            card = render_card(profile, (), as_sent, coverage=entry.extent)
+            left = CARD_TOKENS - as_sent.count(card.text)
+            numbered = enumerate(entry.dataset.records(1, 1 + MAX_RECORDS), start=1)
+            records = records_within(
+                ((f"{name}#{row}", record) for row, record in numbered), self.counter, budget_tokens=left
+            )
+            if not records:
+                rows = sample_rows(engine, table, columns, _SAMPLE_RECORDS)
+                samples = [dict(zip(columns, row, strict=True)) for row in rows]
+                card = render_card(profile, samples, as_sent, coverage=entry.extent)
+            return {"table": card.text, **records}
 
         return await self._off_loop(render)
+
+    async def columns(self, names: Sequence[str]) -> dict[str, tuple[TableColumn, ...]]:
+        """Return the columns of registered datasets."""
+
+        def described() -> dict[str, tuple[TableColumn, ...]]:
+            engine = self._engine_with(names)
+            return {name: engine.tables[name].columns for name in names}
+
+        return await self._off_loop(described) if names else {}
 
     def entry(self, name: str) -> SealedDataset:
         """Return the dataset of that name. Raises QueryFailed with the existing names."""
@@ -127,9 +157,9 @@ class TableCatalog:
             raise QueryFailed(f"unknown dataset '{name}'. Datasets: {', '.join(near) or 'none yet'}.")
         return self.entries[name]
 
-    async def select(self, sql: str) -> QueryResult:
-        """Run one SELECT that reads a table, and keep its first rows. Raises QueryFailed."""
-        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql))
+    async def select(self, sql: str, *, store: StoreRequest | None = None) -> QueryResult:
+        """Run one SELECT that reads a table, keep its first rows, and store all of them. Raises QueryFailed."""
+        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql, store=store))
         if not result.tables:
             raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
         return result

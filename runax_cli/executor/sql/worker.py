@@ -25,6 +25,7 @@ from runax_cli.executor.sql.engine import (
     timeout_message,
 )
 from runax_cli.executor.sql.frames import Definition, Failed, Request, read_frame, write_frame
+from runax_cli.executor.sql.stored_result import StoreRequest
 
 ADDRESS_SPACE_BYTES = 4 * 2**30
 """DuckDB at its memory limit of 1 GB, Python, threads' stacks, and room for what is reserved and not used."""
@@ -76,13 +77,16 @@ class SqlWorker:
             if not self._is_closed:
                 self._running()
 
-    def select(self, sql: str, *, max_rows: int | None = MAX_ROWS) -> QueryResult:
-        """Run one SELECT and keep `max_rows` rows (None: all). Raises QueryFailed, also for a limit or an interrupt."""
+    def select(self, sql: str, *, max_rows: int | None = MAX_ROWS, store: StoreRequest | None = None) -> QueryResult:
+        """Run one SELECT and keep `max_rows` rows (None: all). Raises QueryFailed, also for a limit or an interrupt.
+
+        With `store` the process writes all rows to a file; a failure may leave a part of it behind.
+        """
         with self._lock:
             self._killed_because = ""
             if self._is_closed:
                 raise QueryFailed("the tables are closed because the session has ended.")
-            reply = self._exchange(Request(sql, max_rows))
+            reply = self._exchange(Request(sql, max_rows, store))
         if isinstance(reply, Failed):
             raise QueryFailed(reply.message)
         return reply

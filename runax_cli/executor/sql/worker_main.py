@@ -8,10 +8,11 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from runax_cli.executor.sql.engine import QueryFailed, SqlEngine
+from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine, too_large_message
 from runax_cli.executor.sql.frames import Definition, Failed, Request, read_frame, write_frame
 
 _CODE_FAILED = 3
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
     folder, memory_limit, time_limit_s, address_space, result_bytes = arguments
     requests, replies = sys.stdin.buffer, _private_stdout()
     _limit_address_space(int(address_space))
+    # Stored results are readable by the user only.
+    os.umask(0o077)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     engine = SqlEngine(Path(folder), time_limit_s=float(time_limit_s), memory_limit=memory_limit)
     while (request := read_frame(requests)) is not None:
@@ -38,14 +41,17 @@ def main(arguments: list[str]) -> int:
 
 def _answer(engine: SqlEngine, request: Request, replies: IO[bytes], *, result_bytes: int) -> None:
     try:
-        reply: object = engine.select(request.sql, max_rows=request.max_rows)
+        reply: QueryResult | Failed = engine.select(request.sql, max_rows=request.max_rows, store=request.store)
     except QueryFailed as error:
         reply = Failed(str(error))
     except MemoryError:
         reply = Failed("the statement needs more memory than a query may use. Filter or group earlier.")
-    if not write_frame(replies, reply, max_bytes=result_bytes):
-        text = f"the result is larger than {result_bytes // 2**20} MiB. Select fewer columns or rows, or aggregate."
-        write_frame(replies, Failed(text))
+    while not write_frame(replies, reply, max_bytes=result_bytes):
+        # Of a stored result, fewer rows are enough: all of them are in the file.
+        if isinstance(reply, QueryResult) and reply.is_stored and reply.rows:
+            reply = replace(reply, rows=reply.rows[: len(reply.rows) // 2])
+        else:
+            reply = Failed(too_large_message(result_bytes))
 
 
 def _private_stdout() -> IO[bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from adapters.base import Json, JsonObject
 from adapters.json_text import compact_json_bytes, parse_json
 from runax_cli.core.errors import StoreError
+from runax_cli.executor.store.query_results import ResultStore
 from runax_cli.executor.store.spool import PageEntry, Spool
 from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK, CredentialMask
 
@@ -88,8 +89,12 @@ class DatasetStore:
         self._reserved: set[str] = set()
 
     def reserve_names(self, names: Iterable[str]) -> None:
-        """Exclude names from use, because a conversation already refers to other datasets by them."""
+        """Exclude names from use, because a conversation already refers to other datasets or results by them."""
         self._reserved.update(names)
+
+    def results(self, *, max_bytes: int) -> ResultStore:
+        """The store of the SQL results of a new session over these datasets, within `max_bytes`."""
+        return ResultStore(self.folder, max_bytes=max_bytes, reserved=self._reserved, mask=self._mask)
 
     def create(self, noun: str) -> Dataset:
         """Create an empty dataset named `<noun>_<number>`. Raises StoreError if its folder cannot be created."""

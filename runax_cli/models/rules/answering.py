@@ -187,4 +187,4 @@ def _name(clues: Clues) -> str:
 
 def _planned_part(question: str) -> dict[str, Any]:
     need = "compute" if _FIGURE.search(question) else "read"
-    return {"question": question, "need": need, "after": [], "must_contain": ""}
+    return {"question": question, "need": need, "after": [], "must_contain": "", "tools": []}

@@ -71,8 +71,8 @@ def read_table(envelope: Mapping[str, Any]) -> TableSketch | None:
     data, dataset = envelope.get("data"), envelope.get("dataset")
     if not isinstance(dataset, str):
         return None
-    if envelope.get("strategy") == "table" and isinstance(data, str):
-        return _parse_card(data)
+    if envelope.get("strategy") == "table" and isinstance(data, dict):
+        return _parse_card(str(data.get("table", "")))
     if isinstance(data, dict):
         records = [record for ref, record in data.items() if "#" in ref and isinstance(record, dict)]
         return _sketch_records(dataset, records) if records else None

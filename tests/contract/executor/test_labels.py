@@ -18,6 +18,7 @@ from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.outcome import CallOutcome, DecidedCall
 from runax_cli.executor.reduce.pipeline import ReducerFactory
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_text
@@ -113,7 +114,7 @@ def desk(make: Any, tmp_path: Path) -> Any:
         counter = CalibratedCounter(O200kCounter(), ratio=1.0)
         router = DatasetToolRouter(
             bench.executor,
-            tmp_path / "datasets",
+            DatasetStore(tmp_path / "datasets"),
             journal or MemoryJournal(),
             reducers=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(

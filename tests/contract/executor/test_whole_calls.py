@@ -137,6 +137,34 @@ async def test_the_first_n_records_are_enough_if_requested(make: Any, pagination
     assert len(bench.api.requests) < 10
 
 
+async def test_asking_only_how_many_costs_the_probe_and_reads_nothing(make: Any) -> None:
+    bench = make(200)
+    outcome = await bench.call(at_most=0, need="compute")
+    assert len(bench.api.requests) == outcome.report.requests == 1
+    envelope = outcome.envelope
+    assert (envelope.status, envelope.total_matches, envelope.records_read, envelope.data) == ("success", 200, 0, None)
+    assert "None were read" in envelope.next_action_hint
+    assert (outcome.coverage.records_read, outcome.coverage.records_total) == (0, 200)
+    assert outcome.coverage.is_complete
+    assert outcome.coverage.total_is.value == "exact"
+    assert bench.codes(outcome) == {"counted_only"}
+    assert bench.ids(outcome) == []
+
+
+@pytest.mark.parametrize("api", [{"says_total": False}, {"announced": lambda start: 1}])
+async def test_records_are_fetched_to_be_counted_if_the_source_does_not_say_how_many(make: Any, api: Any) -> None:
+    bench = make(120, **api)
+    outcome = await bench.call(at_most=0)
+    assert outcome.coverage.records_read == len(bench.ids(outcome)) == 120
+    assert outcome.envelope.total_matches == 120
+    assert outcome.coverage.is_complete
+
+
+async def test_counting_no_records_is_an_empty_result(make: Any) -> None:
+    outcome = await make(0).call(at_most=0)
+    assert (outcome.envelope.status, outcome.envelope.total_matches) == ("empty", 0)
+
+
 async def test_more_records_than_exist_is_not_a_first_n(make: Any) -> None:
     outcome = await make(30).call(at_most=70)
     assert outcome.coverage.reasons == ()

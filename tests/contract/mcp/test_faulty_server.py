@@ -184,7 +184,7 @@ async def test_an_endless_tool_list_is_read_once(fault: McpFault) -> None:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets"]
     assert [part.path for part in listed.skipped] == ["tools/list"]
-    assert "returns no new tools; tools read: 1" in listed.skipped[0].why
+    assert "returns no new tools; tools read: 1" in listed.skipped[0].reason
 
 
 @pytest.mark.parametrize("way", ["stdio", "stdio stateless"])

@@ -111,5 +111,5 @@ async def test_a_tool_list_with_a_failing_page_is_used_and_reported() -> None:
     async with invalid_messages("second_page_fails") as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_rows"]
-    assert "incomplete" in listed.skipped[0].why
-    assert "Invalid cursor" in listed.skipped[0].why
+    assert "incomplete" in listed.skipped[0].reason
+    assert "Invalid cursor" in listed.skipped[0].reason

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from adapters.base import CallResult, Effect, PageAddress, PaginationStyle
+from adapters.base import CallResult, Effect, PageAddress, PaginationStyle, PreviewsRequests
 from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
 from adapters.mcp.adapter import McpSource
 from adapters.pagination import Certainty, page_address, read_page
@@ -41,6 +41,15 @@ async def test_pagination_arguments_of_a_tool_are_hidden(servers: dict[str, McpS
     assert tool.pagination.convention is PaginationStyle.OFFSET
     assert tool.pagination.hidden == ("offset", "limit", "meta_only")
     assert (tool.pagination.max_size, tool.noun, tool.effect) == (100, "tickets", Effect.READ)
+
+
+async def test_the_request_of_a_call_can_be_previewed(servers: dict[str, McpSource]) -> None:
+    source = servers["http"]
+    assert isinstance(source, PreviewsRequests)
+    preview = await source.preview_request("get_tickets", {"customer_id": 4})
+    assert preview.method == "tools/call get_tickets"
+    assert preview.target.startswith("http://127.0.0.1:")
+    assert preview.body == {"customer_id": 4}
 
 
 async def test_a_tool_with_an_invalid_name_is_renamed(servers: dict[str, McpSource]) -> None:

@@ -280,7 +280,7 @@ async def test_responses_match_the_openapi_document(style: ConventionName) -> No
 
 
 def test_the_document_is_valid() -> None:
-    OpenAPIV31SpecValidator(create_conventions_app().openapi()).validate()
+    assert list(OpenAPIV31SpecValidator(create_conventions_app().openapi()).iter_errors()) == []
 
 
 async def test_the_result_window_ends_with_400_or_silently() -> None:

@@ -98,5 +98,5 @@ async def test_neither_of_two_credential_parameters_is_chosen(opened, server, to
 
 async def test_a_credential_for_an_unknown_scheme_is_reported(opened, server, tools):
     source = await opened(described(tools), base_url=server.url, credentials={"X-Key": SECRET})
-    (skipped,) = [one for one in (await source.list_tools()).skipped if "X-Key" in one.why]
-    assert "write 'header X-Key'" in skipped.why
+    (skipped,) = [one for one in (await source.list_tools()).skipped if "X-Key" in one.reason]
+    assert "write 'header X-Key'" in skipped.reason

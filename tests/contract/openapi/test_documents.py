@@ -17,7 +17,7 @@ def get(**fields: Any) -> dict[str, Any]:
 
 async def listed(source: OpenApiSource) -> tuple[dict[str, Any], dict[str, str]]:
     found = await source.list_tools()
-    return {tool.locator: tool for tool in found.tools}, {one.path: one.why for one in found.skipped}
+    return {tool.locator: tool for tool in found.tools}, {one.path: one.reason for one in found.skipped}
 
 
 async def test_file_references_are_followed_only_inside_the_folder(opened, tools, tmp_path):

@@ -285,6 +285,6 @@ async def test_a_missing_token_url_names_the_setting(signed, server):
 
 async def test_an_oauth_client_for_another_kind_of_scheme_is_reported(signed, server):
     source = await signed(document=described({"type": "apiKey", "in": "header", "name": "X-Key"}))
-    assert [one.why for one in (await source.list_tools()).skipped if "'sso'" in one.why]
+    assert [one.reason for one in (await source.list_tools()).skipped if "'sso'" in one.reason]
     with pytest.raises(MissingCredential, match="'sso'"):
         await source.call("l", {})

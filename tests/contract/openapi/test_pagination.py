@@ -99,7 +99,7 @@ async def test_an_override_of_an_unknown_operation_is_reported(opened, server, t
     document = described(tools, op=("get", "/t", {}))
     source = await opened(document, base_url=server.url, overrides={"opp": ToolOverride(page_size=5)})
     (skipped,) = (await source.list_tools()).skipped
-    assert skipped.why == "the settings name the unknown operation 'opp'; did you mean 'op'?"
+    assert skipped.reason == "the settings name the unknown operation 'opp'; did you mean 'op'?"
 
 
 async def test_an_object_of_only_paging_members_is_hidden_and_sent(opened, server, tools):

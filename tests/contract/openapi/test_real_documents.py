@@ -66,7 +66,7 @@ def operations(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def lost(root: dict[str, Any], found: ToolList) -> list[str]:
     """Operations that are neither a tool nor skipped with a reason."""
     tools = {tool.locator for tool in found.tools}
-    told = [part.path for part in found.skipped if part.why]
+    told = [part.path for part in found.skipped if part.reason]
     return [
         locator
         for locator, pointer in operations(root)
@@ -168,8 +168,8 @@ async def test_real_documents_become_tools_that_every_provider_accepts(file, tmp
     found = await loaded(path)
     names = [tool.name for tool in found.tools]
     assert lost(root, found) == []
-    assert all(one.path.startswith(("#", "..", "common")) and one.why for one in found.skipped)
-    assert not [one for one in found.skipped if "cannot be read" in one.why]
+    assert all(one.path.startswith(("#", "..", "common")) and one.reason for one in found.skipped)
+    assert not [one for one in found.skipped if "cannot be read" in one.reason]
     assert len({name.lower() for name in names}) == len(names)
     assert [(tool.name, fault) for tool in found.tools for fault in faults(tool)] == []
     assert [(tool.name, name) for tool in found.tools for name in shown_paging(file, tool)] == []

@@ -25,7 +25,7 @@ def in_path(name: str, **fields: Any) -> dict[str, Any]:
 
 
 async def skipped(source: OpenApiSource) -> dict[str, str]:
-    return {one.path: one.why for one in (await source.list_tools()).skipped}
+    return {one.path: one.reason for one in (await source.list_tools()).skipped}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ BY_ARGUMENT = [
     ConventionName.TOKEN_IN_BODY, ConventionName.AWS_POST, ConventionName.KEYSET, ConventionName.SCIM,
     ConventionName.SEARCH_FROM, ConventionName.META_ONLY, ConventionName.COUNT_SIBLING,
 ]  # fmt: skip
-LYING = [ConventionName.OFFSET, ConventionName.PAGE, ConventionName.CURSOR, ConventionName.KEYSET]
+WITH_FAULTS = [ConventionName.OFFSET, ConventionName.PAGE, ConventionName.CURSOR, ConventionName.KEYSET]
 
 
 @asynccontextmanager
@@ -47,11 +47,11 @@ async def test_every_record_comes_once_over_mcp(style: ConventionName, bench_ove
             assert read.says_complete, read
 
 
-@pytest.mark.parametrize("style", LYING)
-async def test_the_verdict_over_a_lying_tool_is_true(style: ConventionName, bench_over: Any) -> None:
+@pytest.mark.parametrize("style", WITH_FAULTS)
+async def test_coverage_is_correct_over_a_tool_with_false_metadata(style: ConventionName, bench_over: Any) -> None:
     served = [
-        Collection(convention=style, fault=lie, name=f"{style}_{lie}", total=90, window=40, default_size=10, cap=20)
-        for lie in sorted(faults_of(style) - {PagingFault.FOREIGN_NEXT})
+        Collection(convention=style, fault=fault, name=f"{style}_{fault}", total=90, window=40, default_size=10, cap=20)
+        for fault in sorted(faults_of(style) - {PagingFault.FOREIGN_NEXT})
     ]
     log = RequestLog()
     async with connected(served, log) as source:

@@ -20,6 +20,7 @@ OPTIONAL = {
     "date.after_day",
     "date.ambiguous_months",
     "date.ordinal_suffix",
+    "number.inverted_by",
 }
 
 FRENCH = """

@@ -18,6 +18,8 @@ FIELDS = {
     "agent_forced": {"reason"},
     "agent_folded": {"tool"},
     "agent_entities": {"entities"},
+    "agent_sweep": {"entity", "skipped"},
+    "sweep_focus": {"question", "entity"},
     "summary_user": {"question", "conversation"},
     "summary_block": {"mark", "summary", "kept"},
     "reducer_user": {"focus", "records"},

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from runax_cli.core.validation_messages import describe_error, setting_path
-from runax_cli.settings.file_schema import SettingsFile
+from runax_cli.settings.file_schema import OAuthClientSettings, SettingsFile
 from runax_cli.settings.settings import Settings
 
 
@@ -70,9 +70,20 @@ def test_the_message_of_a_custom_validator_loses_only_its_prefix() -> None:
     assert describe_error(error) == "'xml' is not a format"
 
 
-def test_the_path_leaves_out_the_members_of_a_union() -> None:
-    client = {"client_id": "x", "client_secret": "y", "typo": "z"}
-    structure = {"sources": {"s": {"kind": "openapi", "auth": {"oauth": client}}}}
-    with pytest.raises(ValidationError) as caught:
-        SettingsFile.model_validate(structure)
-    assert "sources.s.auth.oauth.typo" in {setting_path(error["loc"]) for error in caught.value.errors()}
+@pytest.mark.parametrize(
+    ("auth", "place", "expected"),
+    [
+        (
+            {"oauth": {"client_id": "x", "client_secret": "y", "scop": "z"}},
+            "sources.s.auth.oauth.scop",
+            "unknown key; did you mean 'scope'?",
+        ),
+        ({"oauth": {"client_id": "x"}}, "sources.s.auth.oauth.client_secret", "is required"),
+        ({"oauth": 3}, "sources.s.auth.oauth", "must be a string"),
+        (3, "sources.s.auth", "must be a string"),
+    ],
+)
+def test_an_error_inside_auth_names_the_key_that_is_wrong(auth: object, place: str, expected: str) -> None:
+    error = first_error({"sources": {"s": {"kind": "openapi", "auth": auth}}})
+    assert setting_path(error["loc"]) == place
+    assert describe_error(error, known_keys=OAuthClientSettings.model_fields) == expected

@@ -62,13 +62,13 @@ def test_json_that_is_not_an_object_is_rejected(make_tool: MakeTool) -> None:
 
 
 def test_every_violation_is_named_by_its_path(make_tool: MakeTool) -> None:
-    rejection = rejected('{"status": "opened", "custmer_id": 4, "at_most": 0}', make_tool())
+    rejection = rejected('{"status": "opened", "custmer_id": 4, "at_most": -1}', make_tool())
 
     assert rejection.code is RejectionCode.INVALID_ARGUMENTS
     assert "custmer_id: unknown argument; nearest: 'customer_id'" in rejection.message
     assert "customer_id: is required (integer)" in rejection.message
     assert "status: \"opened\" is not allowed; nearest: 'open'" in rejection.message
-    assert "at_most: 0 is out of range; must be at least 1; nearest: 1" in rejection.message
+    assert "at_most: -1 is out of range; must be at least 0; nearest: 0" in rejection.message
 
 
 def test_a_wrong_type_names_the_expected_one(make_tool: MakeTool) -> None:

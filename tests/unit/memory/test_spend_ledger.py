@@ -274,11 +274,7 @@ async def test_four_processes_never_exceed_the_limit_of_one_day(tmp_path: Path) 
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12))
-def test_a_budget_with_a_ledger_never_exceeds_either_limit(steps: list[tuple[int, int]]) -> None:
-    asyncio.run(_within_both(steps))
-
-
-async def _within_both(steps: list[tuple[int, int]]) -> None:
+async def test_a_budget_with_a_ledger_never_exceeds_either_limit(steps: list[tuple[int, int]]) -> None:
     ledger = _InMemory(100)
     budget = Budget(Limits(tokens=80), owner="session", shared=ledger).child(Limits(), owner="turn")
     for worst, part in steps:

@@ -10,6 +10,7 @@ from mockdata import generate, questions
 from mockdata.questions import Question, QuestionKind
 from mockdata.tables import Table, tables
 from runax_cli.executor.strategy import COUNTED_BY_EYE
+from tests.unit.mockdata.conftest import AllRecords
 
 TABLES = tables()
 ASKED = questions.load().questions
@@ -77,18 +78,17 @@ def test_an_empty_result_expects_no_records(question: Question) -> None:
     assert question.expect.must_not_contain
 
 
-def test_required_texts_are_in_the_records_of_the_call() -> None:
+def test_required_texts_are_in_the_records_of_the_call(all_records: AllRecords) -> None:
     for question in ASKED:
         if question.expect.tool.startswith("list_") and question.expect.min_citations:
-            table = _table_of(question)
-            everything = b"".join(orjson.dumps(table.record(n)) for n in range(1, table.count + 1))
+            everything = orjson.dumps(all_records(_table_of(question).name))
             for text in question.expect.must_contain:
                 assert text.encode() in everything, question.id
 
 
-def test_counted_totals_are_those_of_the_records() -> None:
+def test_counted_totals_are_those_of_the_records(all_records: AllRecords) -> None:
     expected = {each.id: each.expect for each in ASKED}
-    own = [n for n in range(1, TABLES["tickets"].count + 1) if TABLES["tickets"].record(n)["customer_id"] == 4]
-    still_open = [n for n in own if TABLES["tickets"].record(n)["status"] == "open"]
+    own = [ticket for ticket in all_records("tickets") if ticket["customer_id"] == 4]
+    still_open = [ticket for ticket in own if ticket["status"] == "open"]
     assert expected["count-tickets"].records_total == len(own) == 261
     assert expected["count-open-tickets"].must_contain == (str(len(still_open)),)

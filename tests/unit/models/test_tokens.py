@@ -57,7 +57,7 @@ def test_a_million_whitespace_characters_are_counted(counter: O200kCounter, whit
 
 def test_counting_a_long_text_in_windows_hardly_changes_the_count(counter: O200kCounter) -> None:
     text = "Ticket 17 of customer Baláž is open. " * 20_000
-    exact = len(tokens._build().encode_ordinary(text))
+    exact = len(tokens._VOCABULARY.encoding().encode_ordinary(text))
     assert counter.count(text) == pytest.approx(exact, abs=2 * len(text) // 262_144)
 
 
@@ -78,7 +78,7 @@ def test_the_encoding_is_the_one_that_tiktoken_defines(monkeypatch: pytest.Monke
     official = openai_public.o200k_base()
     assert official["pat_str"] == tokens._PATTERN
     assert official["special_tokens"] == tokens._SPECIAL_TOKENS
-    assert isinstance(tokens._build(), tiktoken.Encoding)
+    assert isinstance(tokens._VOCABULARY.encoding(), tiktoken.Encoding)
 
 
 def test_before_calibration_bytes_are_the_bound() -> None:

@@ -9,8 +9,8 @@ from runax_cli.models.wire import arguments_text, text_or_empty
 
 @given(st.text(alphabet=st.characters(), max_size=30))
 def test_every_text_can_be_encoded(text: str) -> None:
-    text_or_empty(text).encode("utf-8")
-    arguments_text({"q": text}).encode("utf-8")
+    for written in (text_or_empty(text), arguments_text({"q": text})):
+        assert written.encode("utf-8").decode("utf-8") == written
 
 
 @given(st.text(max_size=30))

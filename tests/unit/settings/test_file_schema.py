@@ -148,7 +148,7 @@ def test_a_settings_file_can_say_everything_about_how_an_operation_pages() -> No
         sizes=(10, 50),
         key="meta.id",
         total_path="meta.n",
-        totals=(("$count", True),),
+        total_flags=(("$count", True),),
         count_operation="countThings",
         is_total_by_head=True,
         is_declared=True,

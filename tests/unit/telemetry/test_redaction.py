@@ -20,7 +20,9 @@ def test_a_known_secret_is_masked_everywhere(secret: str, before: str, after: st
 
 @given(
     st.recursive(
-        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+        st.none() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+        max_leaves=12,
     )
 )
 def test_masking_twice_changes_nothing(value) -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from runax_cli.ui.answer import BlockStream, rendered, split_blocks
+from runax_cli.core.results import RunResult, RunStatus, SkippedCall, SweepReport
+from runax_cli.ui.answer import BlockStream, notes_of, rendered, split_blocks
 
 ANSWER = """# Title
 
@@ -90,3 +91,17 @@ def test_link_shows_its_url() -> None:
     text = shown("[your bank](http://evil.example)")
     assert "http://evil.example" in text
     assert "\x1b]8" not in text
+
+
+def test_the_notes_say_what_was_read_about_an_entity_and_why_the_rest_was_not() -> None:
+    skipped = (SkippedCall(tool="delete_user", why="it changes data and needs approval"),)
+    sweep = SweepReport(name="Baláž", kind="user", id="4", visited=("get_user", "list_orders"), skipped=skipped)
+    result = RunResult(
+        run_id="r", session_id="s", status=RunStatus.COMPLETE, exit_code=0, question="q", answer="a", sweeps=(sweep,)
+    )
+    assert list(notes_of(result, certificate=lambda _result: "certificate", has_evidence=False)) == [
+        "Read about 'Baláž' (user 4): get_user, list_orders",
+        "Not read about 'Baláž':",
+        "  - delete_user: it changes data and needs approval",
+        "certificate",
+    ]

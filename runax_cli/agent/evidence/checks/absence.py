@@ -22,11 +22,6 @@ def claims_absence(text: str, figures: Sequence[Figure]) -> bool:
     return not has_count and _ABSENCE.search(text) is not None and _NOT_KNOWN.search(text) is None
 
 
-def claims_not_known(text: str) -> bool:
-    """Whether a statement says that the data does not answer something."""
-    return _NOT_KNOWN.search(text) is not None
-
-
 def is_refuted(context: StatementContext) -> str:
     """Why a statement that there is nothing is wrong: the cited query has found something; "" if it may be right."""
     if len(context.queries) != 1:

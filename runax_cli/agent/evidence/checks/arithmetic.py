@@ -20,6 +20,7 @@ _CALCULATED = re.compile(rf"\b{any_of(lambda locale: locale.claim.calculated)}\b
 MAX_OPERANDS = 12
 """At most this many cited values are combined: 12 values have 132 pairs."""
 _MAX_FREE_OPERANDS = 4
+_ID_COLUMN = re.compile(r"(?:^|_)(?:id|no|nr|number|row|zip|code)$", re.IGNORECASE)
 _MAX_STATED = 6
 _MAX_ROWS = 200
 _MAX_DIFFERENCE_ROWS = 40
@@ -43,6 +44,7 @@ def is_calculated(figure: Figure, context: StatementContext, *, before: str = ""
         if len(cited) <= MAX_OPERANDS:
             others = cited if len(cited) <= _MAX_FREE_OPERANDS else stated
             candidates += _pair_results(cited, others, is_percent=figure.number.is_percent)
+        candidates += [one + other for one, other in combinations(stated, 2)]
         candidates += [sum(stated, Decimal(0)), *_column_results(context), *_record_sums(context)]
     if len(_significant(figure)) >= _RARE_DIGITS:
         candidates += _column_differences(context)
@@ -61,8 +63,8 @@ def _cited_values(context: StatementContext) -> Iterator[Decimal]:
         rows = data_numbers(query, context.given)
         found.update((number, None) for row in rows for cell in row if (number := as_decimal(cell)) is not None)
     for cited in context.support.records:
-        for _, value in leaves(cited.record or {}):
-            if (number := as_decimal(value)) is not None:
+        for column, value in leaves(cited.record or {}):
+            if _ID_COLUMN.search(column) is None and (number := as_decimal(value)) is not None:
                 found[number] = None
     yield from found
 
@@ -92,16 +94,14 @@ def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: 
 
 
 def _pair_results(values: Sequence[Decimal], others: Sequence[Decimal], *, is_percent: bool) -> Iterator[Decimal]:
-    """What two different values give: of each value with each of the others."""
+    """Differences and ratios of each value with each of the others, or percentages."""
     for one, other in ((one, other) for one in values for other in others if one != other):
         if not is_percent:
-            yield from (one - other, one + other)
+            yield one - other
         for part, whole in ((one, other), (other, one)):
-            if whole:
+            if part and whole:
                 ratio = part / whole
-                yield from (ratio * 100, (ratio - 1) * 100)
-                if not is_percent:
-                    yield ratio
+                yield from (ratio * 100, (ratio - 1) * 100) if is_percent else (ratio,)
 
 
 def _column_differences(context: StatementContext) -> Iterator[Decimal]:
@@ -124,14 +124,16 @@ def _record_sums(context: StatementContext) -> Iterator[Decimal]:
 
 
 def _column_results(context: StatementContext) -> Iterator[Decimal]:
-    """Sum and mean of each column of a cited result whose rows are all known, and shares of that sum."""
+    """The sum of each column of a cited result; if the result is whole, also its mean and the shares of the sum."""
     for query in context.queries:
-        if query.n_rows != len(query.rows) or query.n_rows < 2:
+        if query.shape is None or query.n_rows != len(query.rows) or query.n_rows < 2:
             continue
         for at in range(len(query.columns)):
             cells = (row[at] for row in data_numbers(query, context.given))
             numbers = [number for value in cells if (number := as_decimal(value)) is not None]
             if len(numbers) == query.n_rows:
                 total = sum(numbers, Decimal(0))
-                yield from (total, total / len(numbers))
-                yield from (number / total * 100 for number in numbers if total)
+                yield total
+                if query.shape.limit is None:
+                    yield total / len(numbers)
+                    yield from (number / total * 100 for number in numbers if total)

@@ -12,6 +12,7 @@ from runax_cli.agent.evidence.support import name_positions, row_names
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import LOCALES, any_of
 from runax_cli.core.results import Fault
+from runax_cli.executor.outcome import SqlEvidence
 
 _MAJORITY = re.compile(rf"\b{any_of(lambda locale: locale.claim.majority)}(?!\w)", re.IGNORECASE)
 _MINORITY = re.compile(rf"\b{any_of(lambda locale: locale.claim.minority)}(?!\w)", re.IGNORECASE)
@@ -20,6 +21,8 @@ _FRACTION = re.compile(rf"(?<!\w)(?:{word_pattern(_FRACTIONS)})(?!\w)", re.IGNOR
 _TOLERANCE = Decimal("0.035")
 _HALF = Decimal("0.5")
 _ONE = Decimal(1)
+_MEDIANS = frozenset({"median", "quantile", "quantile_cont", "quantile_disc"})
+"""Half of the values are below a median, whatever they are."""
 _NEARLY = Decimal("0.85")
 _MULTIPLES = {word: Decimal(factor) for locale in LOCALES for word, factor in locale.claim.multiples.items()}
 _MULTIPLE = re.compile(
@@ -65,7 +68,9 @@ def _number_of(text: str) -> Decimal | None:
 
 def check_shares(context: StatementContext) -> Problem | None:
     """A share in words that no share of the cited values fits."""
-    for phrase, low, high in _claimed(context.text) if context.queries else ():
+    if not context.queries or any(query.shape is None or _MEDIANS & _aggregates(query) for query in context.queries):
+        return None
+    for phrase, low, high in _claimed(context.text):
         shares = list(_shares(context))
         if not shares:
             return Problem(Fault.UNSUPPORTED, f"'{phrase}' cannot be computed from the cited data")
@@ -114,6 +119,10 @@ def _shares(context: StatementContext) -> Iterator[Decimal]:
         if 0 <= part < whole and (not stated or part in stated or whole in stated)
     )
     yield from (value for value in numbers if 0 <= value <= 1)
+
+
+def _aggregates(query: SqlEvidence) -> frozenset[str]:
+    return frozenset(output.aggregate for output in query.shape.outputs) if query.shape is not None else frozenset()
 
 
 def _named_numbers(context: StatementContext) -> Iterator[list[Decimal]]:

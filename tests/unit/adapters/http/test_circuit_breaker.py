@@ -15,7 +15,7 @@ def test_the_circuit_opens_after_failures_and_lets_one_probe_through():
         assert breaker.open_for_s() is None
     breaker.record_failure("no route")
     assert breaker.open_for_s() == 10
-    assert breaker.why == "3 requests failed in a row; last error: no route"
+    assert breaker.reason == "3 requests failed in a row; last error: no route"
     clock.now = 10.0
     assert breaker.open_for_s() is None
     assert breaker.open_for_s() == 0

@@ -33,20 +33,20 @@ class ConventionSource:
     @property
     def pagination(self) -> Pagination:
         """As detected from the document, completed by what needs words or other operations of it."""
-        spelling = spec_of(self.collection)
+        spec = spec_of(self.collection)
         arguments = {each.path: each.schema for each in declared_arguments(self.collection)}
         found = detect(arguments, response=self.shape)
         if self.collection.convention is ConventionName.RELAY:
-            found = replace(found, convention=PaginationStyle.CURSOR, position=spelling.position, size=spelling.size)
-        if spelling.next_route:
+            found = replace(found, convention=PaginationStyle.CURSOR, position=spec.position, size=spec.size)
+        if spec.next_route:
             found = replace(
                 found,
                 convention=PaginationStyle.CURSOR,
-                position=spelling.position,
-                next_operation=spelling.next_route,
-                size=spelling.size,
+                position=spec.position,
+                next_operation=spec.next_route,
+                size=spec.size,
             )
-        return replace(found, count_operation=spelling.count_path, is_total_by_head=bool(spelling.is_total_by_head))
+        return replace(found, count_operation=spec.count_path, is_total_by_head=bool(spec.is_total_by_head))
 
     @property
     def shape(self) -> ResponseSchema:
@@ -69,60 +69,60 @@ class ConventionSource:
     async def send(self, page: PageAddress | None) -> CallResult:
         """Answer one request."""
         self.sent.append(page)
-        place = page or PageAddress()
-        arguments: JsonObject = {**self.own, **place.arguments}
+        address = page or PageAddress()
+        arguments: JsonObject = {**self.own, **address.arguments}
         url = f"{HOST}{self.collection.path}"
-        if place.url is not None:
-            if not place.url.startswith(HOST):
-                raise AssertionError(place.url)
-            url, arguments = place.url, dict(parse_qsl(urlsplit(place.url).query))
+        if address.url is not None:
+            if not address.url.startswith(HOST):
+                raise AssertionError(address.url)
+            url, arguments = address.url, dict(parse_qsl(urlsplit(address.url).query))
         elif spec_of(self.collection).method == "GET" and arguments:
             url = f"{url}?{urlencode(arguments)}"
         in_header = {each.path for each in declared_arguments(self.collection) if each.location == "header"}
-        headers = {name: value for name, value in arguments.items() if name in in_header} | dict(place.headers)
+        headers = {name: value for name, value in arguments.items() if name in in_header} | dict(address.headers)
         headers = {name.lower(): value for name, value in headers.items()}
         try:
-            told = self.server.respond(
+            response = self.server.respond(
                 self.collection,
                 ConventionRequest(arguments=arguments, url=url, headers=headers),
-                route=place.operation or "",
+                route=address.operation or "",
             )
         except RequestRejected as refused:
             raise HttpStatusError(str(refused), source="things", location=url, status=refused.status) from None
-        return self._result(told, url, is_head=place.is_head)
+        return self._result(response, url, is_head=address.is_head)
 
-    def _result(self, told: ConventionResponse, url: str, *, is_head: bool) -> CallResult:
-        body = orjson.dumps(told.body)
+    def _result(self, response: ConventionResponse, url: str, *, is_head: bool) -> CallResult:
+        body = orjson.dumps(response.body)
         n_bytes = 0 if is_head else len(body)
         self.n_bytes += n_bytes
         return CallResult(
             payload=None if is_head else orjson.loads(body),
             location=f"{spec_of(self.collection).method} {url}",
-            headers={name.lower(): value for name, value in told.headers.items()},
+            headers={name.lower(): value for name, value in response.headers.items()},
             n_bytes=n_bytes,
-            status=told.status,
+            status=response.status,
         )
 
-    async def walked(self, looked: ProbeResult, *, size: int | None) -> list[int]:
-        """The ids of all records, walked from the probe on by a minimal walker."""
-        pagination, ids, path = looked.pagination, list[int](), looked.records_path
+    async def read_all(self, probed: ProbeResult, *, size: int | None) -> list[int]:
+        """The ids of all records, as a minimal walker reads them after the probe."""
+        pagination, ids, path = probed.pagination, list[int](), probed.records_path
         size = None if pagination.size is None and pagination.convention is not PaginationStyle.RANGE else size
-        place: PageAddress | None = first_address(pagination, size=size)
+        address: PageAddress | None = first_address(pagination, size=size)
         for index in range(LIMIT_OF_REQUESTS):
-            result = await self.send(place)
-            reading = read_page(result, pagination, records_path=path, size=size, address=place)
+            result = await self.send(address)
+            reading = read_page(result, pagination, records_path=path, size=size, address=address)
             ids += [_id_of(record) for record in reading.records]
             is_end = reading.has_more is False or not reading.records
             if pagination.convention is PaginationStyle.SINGLE or (pagination.is_addressable and is_end):
                 return ids
             if pagination.convention is PaginationStyle.PAGE:
-                place = page_address(pagination, page_index=index + 1, size=size)
+                address = page_address(pagination, page_index=index + 1, size=size)
             elif pagination.is_addressable:
-                place = offset_address(pagination, offset=len(ids), size=size)
+                address = offset_address(pagination, offset=len(ids), size=size)
             elif reading.next is None:
                 return ids
             else:
-                place = reading.next
+                address = reading.next
         raise AssertionError("the walk does not end")
 
 

@@ -36,10 +36,10 @@ class PagedServer:
     total_in: str = "body"
     path: str = "items"
     first_page: int = 1
-    tells_page: bool = False
+    reports_page: bool = False
     end: str = "absent"
     is_relative: bool = False
-    heeds_size: bool = True
+    honors_size: bool = True
     has_metadata: bool = False
     refuses: frozenset[int] = frozenset()
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -84,7 +84,7 @@ class PagedServer:
 
     def _page(self, asked: dict[str, Any]) -> CallResult:
         position, size_name = NAMES[self.convention]
-        wanted = int(asked.get(size_name, self.default)) if self.heeds_size else self.default
+        wanted = int(asked.get(size_name, self.default)) if self.honors_size else self.default
         if wanted in self.refuses:
             raise HttpStatusError("refused", source="desk", location=URL, status=422)
         size = min(wanted, self.clamp)
@@ -123,7 +123,7 @@ class PagedServer:
         beside: JsonObject = {}
         if self.total is not None and self.total_in == "body":
             beside["meta"] = {"total": self.total}
-        if self.tells_page and self.convention is PaginationStyle.PAGE:
+        if self.reports_page and self.convention is PaginationStyle.PAGE:
             beside |= {"page": start // size + self.first_page, "first": start == 0}
         if self.convention is PaginationStyle.CURSOR:
             self._mark(beside, "next_cursor", following, lambda at: base64.b64encode(str(at).encode()).decode())

@@ -12,7 +12,7 @@ from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResul
 from mock_api.conventions import CONVENTIONS, Collection, ConventionName, PagingFault
 from tests.unit.adapters.pagination.convention_source import ConventionSource
 
-TELLS_TOTAL = [
+WITH_TOTAL = [
     ConventionName.OFFSET,
     ConventionName.OFFSET_HEADER,
     ConventionName.OFFSET_IN_BODY,
@@ -43,38 +43,38 @@ NONSENSE = "zorb fnord quux blip wug dax gorp plumbus vek mib tulo".split()
 PAGED = [style for style in ConventionName if style is not ConventionName.SINGLE]
 
 
-async def looked_at(source: ConventionSource, memory: ProbeMemory | None = None) -> ProbeResult:
+async def probe_result(source: ConventionSource, memory: ProbeMemory | None = None) -> ProbeResult:
     return await probe(source.tool(), source.send, memory=memory)
 
 
-@pytest.mark.parametrize("style", TELLS_TOTAL)
+@pytest.mark.parametrize("style", WITH_TOTAL)
 async def test_a_total_costs_two_requests_at_most_and_a_fiftieth_of_the_data(style: ConventionName) -> None:
     collection = Collection(convention=style, total=1000)
     source, whole = ConventionSource(collection), ConventionSource(collection)
-    looked = await looked_at(source)
-    assert (looked.total, looked.certainty) == (1000, Certainty.EXACT)
+    probed = await probe_result(source)
+    assert (probed.total, probed.certainty) == (1000, Certainty.EXACT)
     assert len(source.sent) <= 2
-    await whole.walked(looked, size=100)
+    await whole.read_all(probed, size=100)
     assert source.n_bytes < whole.n_bytes / 50
 
 
 async def test_a_number_of_records_still_to_come_is_a_floor() -> None:
-    looked = await looked_at(ConventionSource(Collection(convention=ConventionName.CONTINUE, total=1000)))
-    assert (looked.total, looked.certainty) == (1000, Certainty.AT_LEAST)
+    probed = await probe_result(ConventionSource(Collection(convention=ConventionName.CONTINUE, total=1000)))
+    assert (probed.total, probed.certainty) == (1000, Certainty.AT_LEAST)
 
 
-@pytest.mark.parametrize("style", TELLS_TOTAL)
+@pytest.mark.parametrize("style", WITH_TOTAL)
 async def test_a_total_is_of_the_records_that_the_arguments_select(style: ConventionName) -> None:
     source = ConventionSource(Collection(convention=style, total=1001), own={"kind": "odd"})
-    assert (await looked_at(source)).total == 500
+    assert (await probe_result(source)).total == 500
 
 
 @pytest.mark.parametrize("style", PAGED)
 @given(
-    total=st.integers(0, 130),
-    size=st.integers(1, 60),
-    default=st.integers(1, 40),
-    clamp=st.none() | st.integers(1, 30),
+    total=st.integers(0, 60),
+    size=st.integers(1, 30),
+    default=st.integers(1, 20),
+    clamp=st.none() | st.integers(1, 15),
 )
 @settings(max_examples=25, deadline=None)
 async def test_all_pages_after_the_probe_hold_every_record_once(
@@ -84,9 +84,9 @@ async def test_all_pages_after_the_probe_hold_every_record_once(
     by_number = CONVENTIONS[style].position in ("page", "page[number]")
     collection = Collection(convention=style, total=total, default_size=default, clamp=clamp)
     source = ConventionSource(collection)
-    looked = await looked_at(source)
-    assert await source.walked(looked, size=granted if by_number else size) == in_order(collection)
-    assert looked.total in (None, total)
+    probed = await probe_result(source)
+    assert await source.read_all(probed, size=granted if by_number else size) == in_order(collection)
+    assert probed.total in (None, total)
 
 
 def in_order(collection: Collection) -> list[int]:
@@ -96,10 +96,10 @@ def in_order(collection: Collection) -> list[int]:
 
 def unusual(style: ConventionName) -> dict[str, str]:
     """A meaningless name for each member of the responses that is not an argument as well."""
-    spelling = CONVENTIONS[style]
-    arguments = {part for name in (spelling.position, spelling.size, spelling.second_position) for part in parts(name)}
-    told = (spelling.records, spelling.next, spelling.total, spelling.pages, spelling.number, spelling.start)
-    names = [part for name in (*told, spelling.more, spelling.remaining) for part in parts(name)]
+    spec = CONVENTIONS[style]
+    arguments = {part for name in (spec.position, spec.size, spec.second_position) for part in parts(name)}
+    told = (spec.records, spec.next, spec.total, spec.pages, spec.number, spec.start)
+    names = [part for name in (*told, spec.more, spec.remaining) for part in parts(name)]
     free = dict.fromkeys(name for name in names if name not in arguments | {"href", "Next-Page"})
     return dict(zip(free, NONSENSE, strict=False))
 
@@ -109,44 +109,44 @@ def parts(name: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("style", PAGED)
-@given(total=st.integers(0, 130), size=st.integers(1, 60))
+@given(total=st.integers(0, 60), size=st.integers(1, 30))
 @settings(max_examples=15, deadline=None)
 async def test_meaningless_names_are_read_by_structure(style: ConventionName, total: int, size: int) -> None:
     known = ConventionSource(Collection(convention=style)).pagination
     collection = Collection(convention=style, total=total, names=unusual(style))
     source = ConventionSource(collection)
-    looked = await probe(source.tool(replace(known, next_path=None, total_path=None)), source.send)
-    assert await source.walked(looked, size=size) == in_order(collection)
+    probed = await probe(source.tool(replace(known, next_path=None, total_path=None)), source.send)
+    assert await source.read_all(probed, size=size) == in_order(collection)
 
 
 async def test_a_cursor_found_by_structure_keeps_its_path() -> None:
     source = ConventionSource(Collection(convention=ConventionName.CURSOR, names={"next_cursor": "fnord"}))
-    looked = await looked_at(source)
-    assert looked.pagination.next_path == "fnord"
-    assert "'fnord'" in looked.notes[-1]
+    probed = await probe_result(source)
+    assert probed.pagination.next_path == "fnord"
+    assert "'fnord'" in probed.notes[-1]
 
 
-@pytest.mark.parametrize("style", TELLS_TOTAL)
+@pytest.mark.parametrize("style", WITH_TOTAL)
 async def test_the_refreshed_total_equals_that_of_the_probe(style: ConventionName) -> None:
     source, memory = ConventionSource(Collection(convention=style, total=1000)), ProbeMemory()
-    looked = await looked_at(source, memory)
-    asked = len(source.sent)
-    assert await refresh_total(source.tool(), source.send, memory=memory) == looked.total == 1000
-    assert len(source.sent) <= asked + 2
+    probed = await probe_result(source, memory)
+    n_sent = len(source.sent)
+    assert await refresh_total(source.tool(), source.send, memory=memory) == probed.total == 1000
+    assert len(source.sent) <= n_sent + 2
 
 
 @pytest.mark.parametrize("style", [ConventionName.SEARCH_FROM, ConventionName.SEARCH_AFTER, ConventionName.SCROLL])
 async def test_a_count_that_stops_at_a_bound_is_a_floor(style: ConventionName) -> None:
-    looked = await looked_at(
+    probed = await probe_result(
         ConventionSource(Collection(convention=style, total=1000, fault=PagingFault.ESTIMATED_TOTAL))
     )
-    assert (looked.total, looked.certainty) == (900, Certainty.AT_LEAST)
+    assert (probed.total, probed.certainty) == (900, Certainty.AT_LEAST)
 
 
 async def test_the_smallest_of_enumerated_sizes_is_asked_for() -> None:
     source = ConventionSource(Collection(convention=ConventionName.OFFSET, total=1000, sizes=(25, 50, 10)))
-    looked = await looked_at(source)
-    assert (looked.total, looked.method) == (1000, ProbeMethod.SMALLEST_PAGE)
+    probed = await probe_result(source)
+    assert (probed.total, probed.method) == (1000, ProbeMethod.SMALLEST_PAGE)
     assert source.sent[0] is not None
     assert source.sent[0].arguments["limit"] == 10
 
@@ -157,5 +157,5 @@ async def test_a_next_url_without_the_filter_gets_it_back() -> None:
         own={"kind": "odd"},
     )
     chained = replace(source.pagination, convention=PaginationStyle.NEXT_URL, position=None, other_hidden=("page",))
-    looked = await probe(source.tool(chained), source.send)
-    assert len(await source.walked(looked, size=7)) == 30
+    probed = await probe(source.tool(chained), source.send)
+    assert len(await source.read_all(probed, size=7)) == 30

@@ -96,8 +96,8 @@ def test_a_table_row_is_one_statement_and_its_head_is_none() -> None:
         "| Date | Problem |\n|---|:--|\n| 2026-01-02 | Outage [tickets_1#17] |\n| 2026-01-03 | Slow [tickets_1#18] |"
     )
     assert parse_statements(answer) == (
-        Statement("2026-01-02 Outage", (T17,)),
-        Statement("2026-01-03 Slow", (T18,)),
+        Statement("2026-01-02 | Outage", (T17,)),
+        Statement("2026-01-03 | Slow", (T18,)),
     )
 
 
@@ -165,7 +165,7 @@ def test_what_leads_to_a_list_is_no_statement_of_its_own() -> None:
 
 def test_a_cell_that_counts_the_rows_is_left_out() -> None:
     answer = "| # | City | n |\n|---|---|---|\n| 1 | Praha | 12 |\n| 2. | Brno | 8 |\n| 7 | Ostrava | 3 |"
-    assert [statement.text for statement in parse_statements(answer)] == ["Praha 12", "Brno 8", "7 Ostrava 3"]
+    assert [statement.text for statement in parse_statements(answer)] == ["Praha | 12", "Brno | 8", "7 | Ostrava | 3"]
 
 
 def test_queries_are_cited_alone_together_and_with_records() -> None:

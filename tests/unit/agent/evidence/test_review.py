@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.agent import prompts
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.citations import parse_statements
 from runax_cli.agent.evidence.figures import normalize_text
 from runax_cli.agent.evidence.review import (
@@ -22,7 +23,7 @@ from runax_cli.agent.evidence.review import (
 )
 from runax_cli.agent.evidence.review_evidence import WantedWords, query_item, record_item
 from runax_cli.agent.evidence.shown import ShownCall, ShownData, ShownDataset
-from runax_cli.agent.evidence.verify import CheckedStatement, check_statements
+from runax_cli.agent.evidence.verify import check_statements
 from runax_cli.core.results import Fault, Lineage, ReviewVerdict
 from runax_cli.core.untrusted_text import FENCES
 from runax_cli.executor.outcome import SqlEvidence

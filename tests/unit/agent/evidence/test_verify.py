@@ -1,5 +1,6 @@
 """Each statement of an answer is compared with the records it cites."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,9 @@ class Records:
             raise StoreError("gone", path="x")
         return {1: {"id": 501, "text": "a"}, 2: {"ticket_id": "T-2", "customer_id": 4}}[row]
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        yield from (self.record(row) for row in (1, 2))
+
 
 def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
     data = ShownData()
@@ -36,7 +40,7 @@ def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
 
 def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None:
     (evidence,) = verify_answer("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
-    assert evidence.statement == "It broke."
+    assert evidence.statement == "It broke [tickets_1#1, 2]."
     assert evidence.kind is EvidenceKind.RECORD
     assert evidence.records == (
         RecordRef(dataset="tickets_1", row=1, id="501"),
@@ -169,7 +173,7 @@ def test_a_figure_from_nowhere_makes_an_inference_of_a_statement_and_is_named() 
 def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
     entries = verify_answer("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
     assert [(entry.statement, entry.unproven) for entry in entries] == [
-        ("It broke", ()),
+        ("It broke [tickets_1#1]", ()),
         ("77 complaints", ("77",)),
         ("There were 88 calls:", ("88",)),
     ]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.citations import non_statements, parse_statements
-from runax_cli.agent.evidence.verify import CheckedStatement, strip_certificates
+from runax_cli.agent.evidence.verify import strip_certificates
 from runax_cli.agent.loop.answer_stream import AnswerStream
 from runax_cli.agent.result.annotation import annotate
 from runax_cli.core.events import CollectingSink, Emitter

@@ -163,3 +163,44 @@ def test_a_reply_is_read_with_everything_in_it() -> None:
 
 def test_a_single_plan_names_the_need_of_the_wording() -> None:
     assert single_plan("Kolik?").sub_question(1).need == "compute"
+
+
+def figure(question: str, *tools: str, after: tuple[int, ...] = ()) -> SubQuestion:
+    return SubQuestion(question=question, need="compute", after=after, tools=frozenset(tools))
+
+
+def test_figures_over_the_records_of_the_same_tool_are_one_part_in_the_users_own_words() -> None:
+    question = "Which customer spent most and how many orders did they make?"
+    first, second = "Which customer spent most?", "How many orders did the customer of part 1 make?"
+    plan = plan_from_reply(question, [figure(first, "list_orders"), figure(second, "list_orders", after=(1,))])
+    assert (plan.is_single, plan.sub_question(1).question, plan.sub_question(1).need) == (True, question, "compute")
+    assert "its 2 parts need the same records" in plan.rule
+    assert plan.repairs == ()
+
+
+def test_parts_over_other_records_and_readings_stay_parts() -> None:
+    reading = SubQuestion(question="What do they say?", need="read", tools=frozenset({"list_orders"}))
+    parts = [figure("a?", "list_orders"), figure("b?", "list_payments"), reading]
+    assert len(plan_from_reply("a? b? c?", parts).sub_questions) == 3
+    assert len(plan_from_reply("a? b?", [figure("a?", "x"), figure("b?", "x", "y", after=(1,))]).sub_questions) == 2
+    assert len(plan_from_reply("a? b?", [figure("a?"), figure("b?")]).sub_questions) == 2
+
+
+def test_a_comparison_of_merged_figures_is_merged_with_them_and_others_follow_the_new_numbers() -> None:
+    parts = [
+        figure("How many has customer 4?", "orders"),
+        figure("How many has customer 17?", "orders"),
+        SubQuestion(question="Why?", need="read", after=(2,)),
+        figure("Which has more?", after=(1, 2)),
+    ]
+    plan = plan_from_reply("4 or 17, and why?", parts)
+    assert [(part.question, part.after) for part in plan.sub_questions] == [
+        ("How many has customer 4? How many has customer 17? Which has more?", ()),
+        ("Why?", (1,)),
+    ]
+    assert plan.rule.endswith("4 before those that need the same records were merged")
+
+
+def test_nothing_is_merged_if_it_would_wait_for_itself() -> None:
+    parts = [figure("a?", "x", after=(2,)), figure("b?", "y", after=(3,)), figure("c?", "x")]
+    assert [part.after for part in plan_from_reply("?", parts).sub_questions] == [(2,), (3,), ()]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from runax_cli.agent.locales import fold
 from runax_cli.agent.planning.question_analysis import (
     decide_need,
+    mentioned_nouns,
     missing_names,
     multi_part_reason,
     required_names,
@@ -143,10 +144,48 @@ def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(questio
     "question",
     [
         "Which tariff does Tomáš Baláž have, and how many messages were exchanged with him?",
-        "How many tickets are there and how many are open?",
         "How many tickets has customer 4 and are the invoices paid?",
         "Which metric has the most critical events? List the devices of rack R7.",
     ],
 )
 def test_a_detail_about_something_else_is_a_second_question(question: str) -> None:
     assert multi_part_reason(question) is not None
+
+
+NOUNS = frozenset({"customer", "order", "ticket"})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many orders were cancelled, and what was their average amount?",
+        "How many tickets are there and how many are open?",
+        "How many tickets are there, and how many of them are open?",
+        "Kolik objednávek bylo zrušeno a jaká byla jejich průměrná částka?",
+        "Kolik je požadavků a kolik z nich je otevřených?",
+        "Wie viele Bestellungen wurden storniert, und wie hoch war ihr durchschnittlicher Betrag?",
+        "Wie viele Bestellungen gibt es und wie viele davon sind offen?",
+    ],
+)
+def test_one_more_figure_of_the_same_records_is_no_second_question(question: str) -> None:
+    assert multi_part_reason(question, nouns=NOUNS) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many customers are there, and what is their total number of orders?",
+        "Kolik je zákazníků a jaký je jejich celkový počet objednávek?",
+        "How many orders were cancelled, and what was their average amount and who is Novak?",
+        "What do customers complain about, and what is their average age?",
+        "How many customers are active, and how many tickets are open?",
+    ],
+)
+def test_a_figure_of_other_records_or_beside_a_reading_is_a_second_question(question: str) -> None:
+    assert multi_part_reason(question, nouns=NOUNS) is not None
+
+
+def test_nouns_are_mentioned_in_any_form_and_language() -> None:
+    assert mentioned_nouns("Kolik objednávek má zákazník 4?", NOUNS) == {"order", "customer"}
+    assert mentioned_nouns("All Tickets of Brno", NOUNS) == {"ticket"}
+    assert mentioned_nouns("ticketing", NOUNS) == frozenset()

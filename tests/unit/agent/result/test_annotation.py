@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
 from runax_cli.agent.evidence.citations import parse_statements
-from runax_cli.agent.evidence.verify import CheckedStatement
 from runax_cli.agent.result.annotation import UNSUPPORTED_MARK, StreamedPart, annotate, insert, insertions_of
 from runax_cli.core.results import Evidence, EvidenceKind, Fault
 

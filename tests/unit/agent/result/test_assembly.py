@@ -20,12 +20,13 @@ class Tickets:
     """One ticket."""
 
     name = "tickets_1"
+    n_records = 1
 
     def record(self, row: int) -> dict[str, Any]:
         return {1: {"id": 501, "subject": "outage", "customer_id": 4}}[row]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        return iter([self.record(1)])
+        yield self.record(1)
 
 
 def showing(call: RequestedCall) -> RequestedCall:

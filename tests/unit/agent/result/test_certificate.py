@@ -9,9 +9,13 @@ from runax_cli.core.results import (
     Evidence,
     EvidenceKind,
     Fault,
+    Reason,
+    ReasonCode,
     RunResult,
     RunStatus,
+    SkippedCall,
     SqlResult,
+    SweepReport,
     TotalIs,
 )
 
@@ -157,3 +161,31 @@ def test_tokens_are_short(tokens: int, shown: str) -> None:
 )
 def test_money_keeps_its_first_digit(cost: float, shown: str) -> None:
     assert f" · {shown} · " in certificate_line(result(cost_usd=cost))
+
+
+def test_what_was_visited_and_skipped_for_an_entity_is_named() -> None:
+    skipped = tuple(SkippedCall(tool=name, why="it changes data") for name in ("a", "b", "c", "d", "e"))
+    found = SweepReport(name="Baláž", kind="user", id="4", visited=("get_user", "list_orders"), skipped=skipped)
+    assert " · user 4: 2 tools visited, 5 skipped (a, b, c, d, …) · " in certificate_line(result(sweeps=(found,)))
+    not_found = SweepReport(name="Baláž")
+    assert " · 'Baláž': 0 tools visited · " in certificate_line(result(sweeps=(not_found,)))
+
+
+def test_the_line_says_what_the_source_was_asked_for() -> None:
+    line = certificate_line(result(calls=(call(arguments={"origin": "DTW", "delayed": True}),)))
+    assert line.startswith("261/261 tickets (origin=DTW, delayed=true) fetched · ")
+
+
+def test_the_arguments_of_many_calls_are_shortened() -> None:
+    calls = tuple(call(arguments={"id": number}) for number in range(1, 6))
+    assert "tickets (id=1; id=2; id=3; 2 more) fetched" in certificate_line(result(calls=calls))
+
+
+def test_a_call_for_the_first_records_is_not_called_incomplete() -> None:
+    first = Coverage(
+        records_read=100,
+        records_total=500,
+        total_is=TotalIs.EXACT,
+        reasons=(Reason(code=ReasonCode.FIRST_N, text="only the first 100 were requested"),),
+    )
+    assert "100/500 tickets fetched (only the first were asked for)" in certificate_line(result(coverage=first))

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.data_tools.query_dataset import csv_cell, csv_line, csv_preview, to_json_value
+from runax_cli.executor.data_tools.query_dataset import (
+    csv_cell,
+    csv_line,
+    csv_preview,
+    named_records,
+    to_json_value,
+)
+from runax_cli.executor.sql.lineage import ColumnLineage
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=40)
 
@@ -61,3 +68,10 @@ def test_a_long_value_ends_with_an_ellipsis() -> None:
 def test_values_of_the_engine_become_json_values(value: Any, expected: Any) -> None:
     assert to_json_value(value) == expected
     assert type(to_json_value(value)) is type(expected)
+
+
+def test_records_are_named_by_integers_in_columns_of_row_numbers_only() -> None:
+    sources = (ColumnLineage(row_of="orders_1"), ColumnLineage(is_data=True), ColumnLineage(row_of="items_1"))
+    rows = [(3, 9, 7), (3, 9, None), (4, 9, "7"), (True, 9, 2.0)]
+    assert named_records(sources, rows) == (("orders_1", 3), ("items_1", 7), ("orders_1", 4))
+    assert named_records((), rows) == ()

@@ -67,11 +67,11 @@ STYLES = [PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CURSOR]
 @pytest.mark.parametrize("style", STYLES)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    n=st.integers(1, 90),
-    cap=st.integers(1, 30),
-    size=st.integers(1, 30),
+    n=st.integers(1, 50),
+    cap=st.integers(1, 20),
+    size=st.integers(1, 20),
     says_total=st.booleans(),
-    at_most=st.none() | st.integers(1, 100),
+    at_most=st.none() | st.integers(1, 60),
     concurrency=st.integers(1, 4),
     refuses_beyond=st.booleans(),
 )
@@ -100,8 +100,8 @@ def test_a_server_without_faults_returns_every_record_once_in_order(
 @pytest.mark.parametrize("style", STYLES)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    n=st.integers(1, 90),
-    size=st.integers(2, 20),
+    n=st.integers(1, 50),
+    size=st.integers(2, 12),
     drift=st.sampled_from([0, 0, 0, -5, 7, 400]),
     faults=st.dictionaries(
         st.integers(0, 9),
@@ -139,8 +139,8 @@ def test_records_are_unique_and_missing_ones_are_reported_for_any_faults(
 @pytest.mark.parametrize("style", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
 @settings(max_examples=50, deadline=None)
 @given(
-    n=st.integers(1, 90),
-    size=st.integers(2, 20),
+    n=st.integers(1, 50),
+    size=st.integers(2, 12),
     page=st.integers(0, 8),
     what=st.sampled_from([CUT, DUPLICATE, FIRST_PAGE]),
     concurrency=st.integers(1, 4),

@@ -118,7 +118,9 @@ def test_the_weight_of_a_record_includes_its_reference() -> None:
 CELL_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=30)
 SCALARS = st.none() | CELL_TEXTS | st.integers() | st.booleans()
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELL_TEXTS, inner, max_size=3)
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELL_TEXTS, inner, max_size=3),
+    max_leaves=8,
 )
 NAMES = ("id", "city", "a, b", "note", "nothing")
 

@@ -47,6 +47,10 @@ def test_codes_and_words_are_not_numbers(engine_over: EngineOver, values: list[s
         ["+420 674 711 060", "+420 771 514 245"],
         ["20251100001", "20251100002", "20261000500"],
         ["00123", "4567", "0891"],
+        ["113803", "373450", "A/5 21171", "330877", "STON/O2. 3101282", "17463"],
+        ["10001", "94110", "02134-1234", "60614", "73301"],
+        ["1001", "1002", "1003", "P-1004"],
+        ["12", "14", "14a", "16"],
     ],
 )
 def test_telephone_and_document_numbers_are_not_quantities(engine_over: EngineOver, values: list[str]) -> None:
@@ -56,6 +60,12 @@ def test_telephone_and_document_numbers_are_not_quantities(engine_over: EngineOv
 def test_one_value_with_a_leading_zero_does_not_hide_a_column_of_numbers(engine_over: EngineOver) -> None:
     engine = engine_over([{"v": str(n)} for n in range(5, 200)] + [{"v": "007"}])
     assert engine.select("SELECT count(v_num), max(v_num) FROM orders_1").rows == ((196, 199.0),)
+
+
+@pytest.mark.parametrize("other", [">100", "10+", "n/a", "unknown", "-"])
+def test_a_bound_or_a_word_does_not_make_quantities_to_codes(engine_over: EngineOver, other: str) -> None:
+    engine = engine_over([{"v": value} for value in ("5", "12.5", "7", other)])
+    assert engine.select("SELECT sum(v_num) FROM orders_1").rows == ((24.5,),)
 
 
 def test_few_dates_among_many_blanks_are_found(engine_over: EngineOver) -> None:

@@ -1,11 +1,14 @@
 """The SQL engine: what may run, in which limits, and what a failure suggests."""
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runax_cli.executor.sql.engine import QueryFailed, SqlEngine
+from runax_cli.executor.sql.stored_result import StoreRequest
 from tests.unit.executor.sql.conftest import EngineOver
 
 
@@ -85,3 +88,43 @@ def test_a_column_named_like_a_keyword_is_named_in_the_error(engine_over: Engine
     engine = engine_over([{"at": 1}])
     with pytest.raises(QueryFailed, match=r'need double quotes: "at"'):
         engine.select("SELECT at FROM orders_1")
+
+
+@pytest.mark.parametrize("function", ["x -> x * 2", "lambda x: x * 2"])
+def test_both_spellings_of_a_lambda_are_accepted(engine_over: EngineOver, function: str) -> None:
+    engine = engine_over([{"items": [{"n": 2}, {"n": 3}], "xs": [1, 2]}])
+    assert engine.select(f"SELECT list_transform(xs, {function}) FROM orders_1").rows == (([2, 4],),)
+    assert engine.select("SELECT list_sum(list_transform(items, m -> m.n)) FROM orders_1").rows == ((5,),)
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "rows"),
+    [
+        ("SELECT sum(id) AS s FROM orders_1", ("s",), ((10,),)),
+        ("SELECT 10::HUGEINT ** 0 * 99999999999999999999 AS s FROM orders_1 LIMIT 1", ("s",), None),
+        (
+            "SELECT sum(99999999999999999999::HUGEINT) AS s, [1::UHUGEINT] AS l FROM orders_1",
+            ("s", "l"),
+            ((Decimal(399999999999999999996), [1]),),
+        ),
+        ("SELECT id AS n, id + 1 AS n FROM orders_1 WHERE id = 1", ("n", "n"), ((1, 2),)),
+        ("SELECT TIMESTAMPTZ '2024-05-06 07:08:09+02' AS t FROM orders_1 LIMIT 1", ("t",), None),
+        ("SELECT INTERVAL '90000.000001 seconds' AS i FROM orders_1 LIMIT 1", ("i",), (("25:00:00.000001",),)),
+        ("SELECT id FROM orders_1 WHERE id > 9", ("id",), ()),
+        ("SELECT NULL AS z, MAP {'a': id} AS m FROM orders_1 WHERE id = 2", ("z", "m"), ((None, {"a": 2}),)),
+        ("SELECT id FROM orders_1 WHERE id = 3; -- the third; or not", ("id",), ((3,),)),
+        ("SELECT ';' AS s -- a comment", ("s",), ((";",),)),
+        ("WITH x AS (SELECT id FROM orders_1) FROM x ORDER BY id DESC LIMIT 2", ("id",), ((4,), (3,))),
+        ("SELECT city, sum(id) AS s FROM orders_1 GROUP BY ALL ORDER BY s DESC", ("city", "s"), None),
+    ],
+)
+def test_a_stored_result_has_the_values_of_the_statement(
+    orders: SqlEngine, tmp_path: Path, sql: str, columns: tuple[str, ...], rows: tuple[Any, ...] | None
+) -> None:
+    plain = orders.select(sql)
+    stored = orders.select(sql, store=StoreRequest(tmp_path / "draft.parquet"))
+    assert stored.is_stored, stored.not_stored
+    assert stored.columns == plain.columns == columns
+    assert stored.rows == (plain.rows if rows is None else rows)
+    assert (stored.n_rows, stored.tables, stored.sources) == (plain.n_rows, plain.tables, plain.sources)
+    assert (tmp_path / "draft.parquet").exists()

@@ -8,14 +8,19 @@ import pytest
 
 from runax_cli.executor.sql.lineage import ColumnLineage, column_lineage
 
-TABLES = {"orders_1": ("row", "id", "price", "city", "tags"), "items_1": ("row", "order_id", "n")}
+TABLES = {
+    "orders_1": ("row", "id", "price", "city", "tags"),
+    "items_1": ("row", "order_id", "n"),
+    "orders_1_labels_1": ("row", "label"),
+}
+LABELS = {"orders_1_labels_1": "orders_1"}
 
 
 def lineage(sql: str) -> tuple[ColumnLineage, ...]:
     with duckdb.connect() as connection:
         found = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
     assert found is not None
-    return column_lineage(json.loads(found[0]), TABLES)
+    return column_lineage(json.loads(found[0]), TABLES, {name: name for name in ("orders_1", "items_1")} | LABELS)
 
 
 def is_invented(column: ColumnLineage, number: int) -> bool:
@@ -35,6 +40,9 @@ def is_invented(column: ColumnLineage, number: int) -> bool:
         "SELECT n FROM (SELECT 987 AS n) CROSS JOIN orders_1 LIMIT 1",
         "SELECT 120.0 / 300 * 100 + 947 AS n FROM orders_1",
         "SELECT CAST('987' AS INTEGER) AS n FROM orders_1",
+        "SELECT list_transform([price], x -> 987)[1] AS n FROM orders_1",
+        "SELECT list_transform([price], lambda x: 987)[1] AS n FROM orders_1",
+        "SELECT list_sum(list_transform([price], x -> 987)) AS n FROM orders_1",
         "SELECT (SELECT 987) AS n FROM orders_1",
         "SELECT count(*) AS n FROM range(987)",
         "SELECT count(*) AS n FROM (SELECT * FROM orders_1 LIMIT 987)",
@@ -67,6 +75,8 @@ def test_a_number_that_stands_in_the_statement_is_no_evidence(sql: str) -> None:
     "sql",
     [
         "SELECT count(*) FROM orders_1",
+        "SELECT list_sum(list_filter([price], x -> x > 987)) FROM orders_1",
+        "SELECT list_sum(list_transform([price], lambda x: x / 100)) FROM orders_1",
         "SELECT count(1) FROM orders_1 WHERE price > 987",
         "SELECT sum(price) AS total FROM orders_1 o WHERE o.city = 'Brno'",
         "SELECT round(avg(price), 2) FROM orders_1",
@@ -100,3 +110,39 @@ def test_columns_are_told_apart_and_stars_are_expanded() -> None:
 
 def test_a_statement_that_cannot_be_serialized_tells_nothing() -> None:
     assert lineage("PIVOT orders_1 ON city USING sum(price)") == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "counted"),
+    [
+        ("SELECT row, id FROM orders_1", ["orders_1", ""]),
+        ('SELECT o.row AS "záznam" FROM orders_1 o', ["orders_1"]),
+        ("SELECT * FROM items_1", ["items_1", "", ""]),
+        ("SELECT i.row, o.row FROM orders_1 o JOIN items_1 i ON i.order_id = o.id", ["items_1", "orders_1"]),
+        ("SELECT * FROM orders_1_labels_1 JOIN orders_1 USING (row)", ["orders_1", *[""] * 5]),
+        ("SELECT o.* FROM orders_1_labels_1 JOIN orders_1 o USING (row)", ["orders_1", *[""] * 4]),
+        ("SELECT r FROM (SELECT row AS r FROM orders_1) WHERE r > 3", ["orders_1"]),
+        ("WITH x(a, b) AS (SELECT id, row FROM orders_1) SELECT b, a FROM x", ["orders_1", ""]),
+        ("SELECT row::INTEGER FROM orders_1", ["orders_1"]),
+        ("SELECT arg_max(row, price), max(price) FROM orders_1", ["orders_1", ""]),
+        ("SELECT city, min(row) FROM orders_1 GROUP BY city", ["", "orders_1"]),
+        ("SELECT row FROM orders_1 UNION ALL SELECT row FROM orders_1_labels_1", ["orders_1"]),
+        ("SELECT (SELECT max(row) FROM items_1) AS r FROM orders_1", ["items_1"]),
+        ("SELECT row FROM orders_1 UNION ALL SELECT row FROM items_1", [""]),
+        ("SELECT row FROM orders_1 UNION ALL SELECT 5", [""]),
+        ("SELECT row FROM orders_1 JOIN items_1 USING (row)", [""]),
+        ("SELECT coalesce(i.row, o.row) FROM orders_1 o LEFT JOIN items_1 i ON i.order_id = o.id", [""]),
+        ("SELECT row + 1 FROM orders_1", [""]),
+        ("SELECT count(row), sum(row), max(row, 3) FROM orders_1", ["", "", ""]),
+        ("SELECT CASE WHEN id > 0 THEN row ELSE 5 END FROM orders_1", [""]),
+        ("SELECT coalesce(row, 5) FROM orders_1", [""]),
+        ("SELECT greatest(row, 5) FROM orders_1", [""]),
+        ("SELECT row_number() OVER () AS row FROM orders_1", [""]),
+        ("SELECT id AS row FROM orders_1", [""]),
+        ("SELECT 5 AS row FROM orders_1", [""]),
+        ("SELECT row.member FROM orders_1", [""]),
+        ("SELECT row FROM (VALUES (5)) AS v(row)", [""]),
+    ],
+)
+def test_a_column_counts_the_rows_of_a_dataset_only_if_it_hands_them_on(sql: str, counted: list[str]) -> None:
+    assert [column.row_of for column in lineage(sql)] == counted

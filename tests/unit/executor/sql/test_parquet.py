@@ -10,7 +10,8 @@ import pytest
 
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.sql.engine import SqlEngine
-from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset, seal
+from runax_cli.executor.sql.export import ExportFormat, export, export_file, open_dataset
+from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 
 RECORDS: list[dict[str, Any]] = [
@@ -91,3 +92,20 @@ def test_negative_integers_keep_every_digit(tmp_path: Path, values: list[int]) -
     engine.add_table(dataset.name, dataset.table_path)
     rows = engine.select("SELECT n, deep.n FROM orders_1 ORDER BY row").rows
     assert [(int(a), int(b)) for a, b in rows] == [(value, value) for value in values]
+
+
+def test_numbers_that_json_does_not_have_are_null(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.parquet", tmp_path / "a.ndjson"
+    duckdb.sql(
+        "SELECT 'nan'::DOUBLE AS n, '-inf'::FLOAT AS i, 1.5::DOUBLE AS d, 123456789012345678901::DECIMAL(38, 0) AS big"
+    ).write_parquet(str(source))
+    export_file(source, target, ExportFormat.NDJSON)
+    assert json.loads(target.read_text()) == {"n": None, "i": None, "d": 1.5, "big": 123456789012345678901}
+
+
+def test_a_damaged_file_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "a.parquet"
+    source.write_bytes(b"no parquet")
+    with pytest.raises(StoreError, match=r"a\.csv"):
+        export_file(source, tmp_path / "a.csv", ExportFormat.CSV)
+    assert sorted(path.name for path in tmp_path.glob("*a.*")) == ["a.parquet"]

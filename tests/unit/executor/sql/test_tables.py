@@ -73,8 +73,8 @@ def test_the_lowest_agreement_counts(tables: TableCatalog) -> None:
 
 
 async def test_a_card_says_how_much_of_the_data_it_covers(tables: TableCatalog) -> None:
-    assert "complete: 3 of 3 records" in await tables.card("a_1")
-    assert "INCOMPLETE: 3 of 9 records" in await tables.card("b_1")
+    assert "complete: 3 of 3 records" in (await tables.card("a_1"))["table"]
+    assert "INCOMPLETE: 3 of 9 records" in (await tables.card("b_1"))["table"]
 
 
 async def test_a_dataset_becomes_a_table_on_first_use(tables: TableCatalog) -> None:

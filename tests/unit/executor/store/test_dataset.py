@@ -32,6 +32,12 @@ records = st.dictionaries(st.text(max_size=6), values, max_size=4)
 numbers = itertools.count()
 
 
+@pytest.fixture(scope="module")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples: a `tmp_path` for each takes longer than the example."""
+    return tmp_path_factory.mktemp("datasets")
+
+
 def fresh(tmp: Path, noun: str = "tickets") -> Dataset:
     return DatasetStore(tmp / str(next(numbers))).create(noun)
 
@@ -39,9 +45,9 @@ def fresh(tmp: Path, noun: str = "tickets") -> Dataset:
 @given(st.lists(st.lists(records, max_size=6), min_size=1, max_size=5), st.randoms())
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_records_come_back_as_they_were_in_page_order(
-    tmp_path_factory: pytest.TempPathFactory, pages: list[list[dict[str, Any]]], random: Any
+    shared_folder: Path, pages: list[list[dict[str, Any]]], random: Any
 ) -> None:
-    dataset = fresh(tmp_path_factory.mktemp("spool"))
+    dataset = fresh(shared_folder)
     order = list(enumerate(pages))
     random.shuffle(order)
     for index, page in order:
@@ -60,9 +66,9 @@ def test_records_come_back_as_they_were_in_page_order(
 @given(st.lists(st.lists(records, min_size=1, max_size=6), min_size=1, max_size=4), st.randoms())
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_sealing_keeps_all_records_of_any_shape(
-    tmp_path_factory: pytest.TempPathFactory, pages: list[list[dict[str, Any]]], random: Any
+    shared_folder: Path, pages: list[list[dict[str, Any]]], random: Any
 ) -> None:
-    dataset = fresh(tmp_path_factory.mktemp("seal"))
+    dataset = fresh(shared_folder)
     order = list(enumerate(pages))
     random.shuffle(order)
     for index, page in order:

@@ -67,12 +67,16 @@ def taken(dataset: Dataset, records: list[Any]) -> bool:
     return True
 
 
+@pytest.fixture(scope="module")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples: a `tmp_path` for each takes longer than the example."""
+    return tmp_path_factory.mktemp("disk")
+
+
 @settings(max_examples=30, deadline=None)
 @given(room=st.integers(0, 1500), into=st.sampled_from(["pages.ndjson", "manifest.jsonl"]), n=st.integers(1, 9))
-def test_a_write_that_stops_half_way_leaves_whole_pages(
-    tmp_path_factory: pytest.TempPathFactory, room: int, into: str, n: int
-) -> None:
-    dataset = DatasetStore(tmp_path_factory.mktemp("disk")).create("items")
+def test_a_write_that_stops_half_way_leaves_whole_pages(shared_folder: Path, room: int, into: str, n: int) -> None:
+    dataset = DatasetStore(shared_folder).create("items")
     records = [[{"page": page, "n": number} for number in range(n + page)] for page in range(3)]
     dataset.add_page(0, records[0], position="0")
     with pytest.MonkeyPatch.context() as patched:

@@ -22,7 +22,7 @@ SHEET = TableSketch(
 
 
 def test_a_table_card_is_parsed_into_columns_and_values() -> None:
-    assert read_table({"dataset": "tickets_1", "strategy": "table", "data": CARD}) == SHEET
+    assert read_table({"dataset": "tickets_1", "strategy": "table", "data": {"table": CARD}}) == SHEET
 
 
 @pytest.mark.parametrize(

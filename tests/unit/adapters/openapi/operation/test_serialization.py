@@ -134,7 +134,11 @@ def test_a_path_in_the_query_is_kept_with_allow_reserved():
     assert text == "/a/b:c?d=e"
 
 
-@given(value=st.recursive(words | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner)))
+@given(
+    value=st.recursive(
+        words | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=4), max_leaves=12
+    )
+)
 def test_a_parameter_with_json_content_is_json(value):
     encoding = written(ParameterStyle.FORM, LOOSE, media_type="application/json")
     [(_, text)] = encode_query("q", value, encoding)

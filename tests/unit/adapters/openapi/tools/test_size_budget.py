@@ -6,15 +6,17 @@ from hypothesis import strategies as st
 
 from adapters.openapi.tools.size_budget import MAX_CHARACTERS, ToolSizeBudget, clip_text, size_of
 
-texts = st.text(max_size=300)
+# Repetition makes long texts and enums without drawing each of their characters.
+texts = st.builds(lambda text, times: text * times, st.text(max_size=10), st.integers(0, 40))
+enums = st.builds(lambda text, count: [f"{text}{n}" for n in range(count)], st.text(max_size=10), st.integers(1, 60))
 leaves = st.fixed_dictionaries(
-    {"type": st.sampled_from(["string", "integer"])},
-    optional={"description": texts, "enum": st.lists(st.text(max_size=20), min_size=1, max_size=60, unique=True)},
+    {"type": st.sampled_from(["string", "integer"])}, optional={"description": texts, "enum": enums}
 )
+names = st.text(min_size=1, max_size=8)
 
 
 def nested(inner: st.SearchStrategy) -> st.SearchStrategy:
-    members = st.dictionaries(st.text(min_size=1, max_size=20), inner, max_size=8)
+    members = st.dictionaries(names, inner, max_size=6)
     return st.one_of(
         st.builds(
             lambda properties, words: {"type": "object", "properties": properties, "description": words}, members, texts
@@ -24,10 +26,10 @@ def nested(inner: st.SearchStrategy) -> st.SearchStrategy:
     )
 
 
-schemas = st.recursive(leaves, nested, max_leaves=60)
+schemas = st.recursive(leaves, nested, max_leaves=15)
 tools = st.builds(
     lambda properties: {"type": "object", "properties": properties, "additionalProperties": False},
-    st.dictionaries(st.text(min_size=1, max_size=20), schemas, max_size=20),
+    st.dictionaries(names, schemas, max_size=6),
 )
 
 

@@ -113,13 +113,13 @@ def test_members_of_other_objects_need_a_position_and_a_size(inner: dict[str, ob
 def test_odata_pages_by_offset_and_counts_by_a_flag() -> None:
     found = detect({"$top": WHOLE, "$skip": WHOLE, "$count": FLAG, "$filter": TEXT})
     assert roles(found) == (PaginationStyle.OFFSET, "$skip", "$top")
-    assert found.totals == (("$count", True),)
+    assert found.total_flags == (("$count", True),)
     assert found.hidden == ("$skip", "$top", "$count")
 
 
 def test_older_odata_counts_inline() -> None:
     found = detect({"$top": WHOLE, "$skip": WHOLE, "$inlinecount": {"type": "string", "enum": ["allpages", "none"]}})
-    assert found.totals == (("$inlinecount", "allpages"),)
+    assert found.total_flags == (("$inlinecount", "allpages"),)
 
 
 def test_a_next_link_without_a_position_is_followed() -> None:
@@ -202,7 +202,7 @@ def test_range_headers_page_records_and_never_bytes() -> None:
     asked = {"Range": TEXT, "Range-Unit": TEXT, "Prefer": text("Preference")}
     found = detect(asked, response=answer("content-range", is_list=True))
     assert (found.convention, found.position) == (PaginationStyle.RANGE, None)
-    assert found.totals == (("Prefer", "count=exact"),)
+    assert found.total_flags == (("Prefer", "count=exact"),)
     assert set(found.hidden) == {"Range", "Range-Unit", "Prefer"}
     chunk = {"Range": text("HTTP Range header of the blob, bytes=<start>-<end>")}
     assert detect(chunk, response=answer("content-range")).convention is PaginationStyle.SINGLE
@@ -221,7 +221,7 @@ def test_range_headers_page_records_and_never_bytes() -> None:
 )
 def test_flags_for_totals_are_sent_with_pages(name: str, schema: JsonObject) -> None:
     found = detect({"page": WHOLE, "page_size": WHOLE, name: schema})
-    assert found.totals == ((name, True),)
+    assert found.total_flags == ((name, True),)
     assert name in found.hidden
 
 
@@ -235,7 +235,7 @@ def test_flags_for_totals_are_sent_with_pages(name: str, schema: JsonObject) -> 
 )
 def test_metadata_flags_are_found_with_their_value(name: str, schema: JsonObject, value: object) -> None:
     found = detect({"skip": WHOLE, "limit": WHOLE, name: schema})
-    assert (found.metadata, found.metadata_value, found.totals) == (name, value, ())
+    assert (found.metadata, found.metadata_value, found.total_flags) == (name, value, ())
 
 
 def test_flags_about_other_counts_stay_with_the_model() -> None:
@@ -243,7 +243,7 @@ def test_flags_about_other_counts_stay_with_the_model() -> None:
         "include_comment_count": {"type": "boolean", "description": "Adds how many comments each ticket has"},
         "exclude_total_price": FLAG,
     }
-    assert detect({"page": WHOLE, "page_size": WHOLE, **flags}).totals == ()
+    assert detect({"page": WHOLE, "page_size": WHOLE, **flags}).total_flags == ()
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,11 @@ def test_enumerated_sizes_are_kept_in_order() -> None:
 def test_a_size_declared_as_text_is_sent_as_digits() -> None:
     size = text("Maximum number of results to return")
     found = detect({"nexttoken": TEXT, "maxresults": size})
-    assert (found.size, found.hidden, found.texts) == ("maxresults", ("nexttoken", "maxresults"), ("maxresults",))
+    assert (found.size, found.hidden, found.numeric_strings) == (
+        "maxresults",
+        ("nexttoken", "maxresults"),
+        ("maxresults",),
+    )
 
 
 def test_a_cursor_that_must_be_given_is_the_callers_own() -> None:

@@ -36,7 +36,7 @@ def test_numbers_declared_as_text_can_page(convention: PaginationStyle, paramete
     position, size = parameters
     found = detect(parameters)
     assert roles(found) == (convention, position, size)
-    assert set(found.texts) == {position, size}
+    assert set(found.numeric_strings) == {position, size}
 
 
 def test_a_number_declared_as_text_is_sent_as_digits() -> None:
@@ -60,4 +60,4 @@ def test_a_number_declared_as_text_is_sent_as_digits() -> None:
 def test_text_that_is_no_number_stays_text(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters, response=LIST)
     assert found.convention not in (PaginationStyle.OFFSET, PaginationStyle.PAGE)
-    assert found.texts == ()
+    assert found.numeric_strings == ()

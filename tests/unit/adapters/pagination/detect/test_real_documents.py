@@ -71,15 +71,15 @@ def test_pages_by_first_and_last_record_use_both_parameters(
     start: tuple[str, JsonObject], end: tuple[str, JsonObject]
 ) -> None:
     found = detect(dict([start, end]), response=LIST)
-    assert (found.convention, found.position, found.size, found.last) == (
+    assert (found.convention, found.position, found.size, found.range_end) == (
         PaginationStyle.OFFSET,
         start[0],
         None,
         end[0],
     )
-    assert found.span is not None
+    assert found.range_size is not None
     asked = first_address(found, size=None).arguments
-    assert asked == {start[0]: found.first, end[0]: found.first + found.span - 1}
+    assert asked == {start[0]: found.first, end[0]: found.first + found.range_size - 1}
     assert end[0] in found.hidden
 
 
@@ -93,7 +93,7 @@ def test_pages_by_first_and_last_record_use_both_parameters(
     ],
 )
 def test_ranges_of_values_are_no_pages_by_their_ends(parameters: dict[str, JsonObject]) -> None:
-    assert detect(parameters, response=LIST).last is None
+    assert detect(parameters, response=LIST).range_end is None
 
 
 def test_a_range_of_dates_beside_it_makes_no_position_a_filter() -> None:

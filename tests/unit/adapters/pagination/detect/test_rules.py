@@ -45,9 +45,6 @@ def test_offset_family_is_recognised(position: str, size: str) -> None:
         ("page_no", "page_size"),
         ("page", "limit"),
         ("page[number]", "page[size]"),
-        ("slice", "sliceSize"),
-        ("chunkNo", "chunk_length"),
-        ("chunk", "per"),
         ("paging/number", "paging/size"),
     ],
 )
@@ -239,16 +236,20 @@ def test_each_rule_of_a_style_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("parameters", "response", "rule"),
     [
-        ({"cursor": TEXT}, None, "name of a cursor"),
+        ({"cursor": TEXT}, None, "cursor name"),
         (
             {"marker": TEXT},
             ResponseSchema({"items": "array", "next_marker": "string"}),
-            "cursor returned by the response",
+            "cursor returned in the response",
         ),
-        ({"offset": WHOLE, "limit": WHOLE}, None, "name of an offset, with a page size, description or list"),
-        ({"page": WHOLE}, None, "name of a page number"),
+        (
+            {"offset": WHOLE, "limit": WHOLE},
+            None,
+            "offset name with a page size parameter, description or list response",
+        ),
+        ({"page": WHOLE}, None, "page number name"),
         ({"limit": WHOLE}, None, "page size without a position"),
-        ({}, ResponseSchema({"items": "array", "next_url": "string"}), "URL of the next page in the response"),
+        ({}, ResponseSchema({"items": "array", "next_url": "string"}), "next page URL in the response"),
         ({}, ResponseSchema(is_list=True, headers=frozenset({"link"})), "Link header"),
         ({"id": TEXT}, None, ""),
     ],
@@ -260,4 +261,4 @@ def test_the_matched_rule_is_named(
 
 
 def test_the_rule_does_not_distinguish_paginations() -> None:
-    assert Pagination(rule="name of a cursor") == Pagination()
+    assert Pagination(rule="cursor name") == Pagination()

@@ -18,8 +18,6 @@ def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
 @pytest.mark.parametrize(
     ("position", "size"),
     [
-        ("displayStart", "displayLength"),
-        ("window_start", "window_size"),
         ("beginIndex", "numItems"),
         ("offsetRows", "fetchRows"),
         ("startRecord", "recordsToReturn"),
@@ -36,7 +34,6 @@ def test_an_offset_is_found_by_the_words_of_its_name(position: str, size: str) -
         ("current", "rowCount"),
         ("curPage", "pageRows"),
         ("whichPage", "itemsOnPage"),
-        ("sheet", "rows_per_sheet"),
         ("pageNo", "numOfRows"),
     ],
 )

@@ -162,7 +162,7 @@ async def test_the_last_refusal_is_the_error_if_every_method_is_refused() -> Non
 
 
 async def test_pages_that_begin_at_zero_are_found_out_when_the_answer_is_not_the_first_page() -> None:
-    server = PagedServer(PAGE, 9, total=9, first_page=0, tells_page=True)
+    server = PagedServer(PAGE, 9, total=9, first_page=0, reports_page=True)
     looked = await probe(server.tool(), server.send)
     assert looked.pagination.first == 0
     assert looked.sample[0]["id"] == 0
@@ -200,7 +200,7 @@ async def test_a_next_url_corrects_a_tool_whose_document_tells_of_no_pages(conve
 
 
 async def test_a_size_that_is_ignored_is_not_used_any_more() -> None:
-    server = PagedServer(OFFSET, 90, heeds_size=False)
+    server = PagedServer(OFFSET, 90, honors_size=False)
     looked = await probe(server.tool(), server.send)
     assert looked.pagination.size is None
     assert set(looked.pagination.hidden) == {"offset", "limit"}

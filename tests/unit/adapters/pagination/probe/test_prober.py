@@ -14,7 +14,7 @@ from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResul
 OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 COUNTED = replace(OFFSET, count_operation="count_things")
 HEADED = replace(OFFSET, is_total_by_head=True)
-FLAGGED = replace(OFFSET, totals=(("with_count", True),))
+FLAGGED = replace(OFFSET, total_flags=(("with_count", True),))
 ONE = {"items": [{"id": 1}]}
 
 

@@ -10,7 +10,7 @@ from adapters.base import CallResult, Effect, PageAddress, Pagination, Paginatio
 from adapters.errors import HttpStatusError
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMemory, ProbeResult, probe
-from adapters.pagination.probe.trial import MOST_TRIALS
+from adapters.pagination.probe.trial import MAX_TRIALS
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 WHOLE, TEXT = {"type": "integer"}, {"type": "string"}
@@ -183,9 +183,9 @@ async def test_trials_of_a_tool_stop_after_a_few_failures() -> None:
         asked.append(page)
         return CallResult(payload=ROWS[:20], location="GET https://desk.example/rows", status=200)
 
-    for _ in range(MOST_TRIALS + 4):
+    for _ in range(MAX_TRIALS + 4):
         await probe(tool(fra=WHOLE), send, memory=memory)
-    assert len(asked) == 2 * MOST_TRIALS + 4
+    assert len(asked) == 2 * MAX_TRIALS + 4
 
 
 @pytest.mark.parametrize("first", [3, 20])
