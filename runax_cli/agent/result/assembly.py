@@ -3,9 +3,10 @@
 `assemble` is pure: it changes nothing that it is given. `Session.absorb` takes over what a session remembers.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from runax_cli.agent.evidence.review import Judgement, apply_review
 from runax_cli.agent.evidence.shown import ShownData, entities_of
 from runax_cli.agent.evidence.verify import check_statements, strip_certificates
 from runax_cli.agent.planning.plan import SubQuestion
@@ -31,13 +32,15 @@ class EndedSubQuestion:
     """A sub-question, how it ended, and its calls. One that never started has no calls.
 
     `needs_data` is set if it can only be answered from data, and no other sub-question gave it any. `sweep` is set if
-    it asked for everything about an entity.
+    it asked for everything about an entity. `judgements` are the verdicts of a review, by where their statement starts
+    in the answer.
     """
 
     sub_question: SubQuestion
     end: TurnEnd
     calls: tuple[RequestedCall, ...] = ()
     needs_data: bool = False
+    judgements: Mapping[int, Judgement] = field(default_factory=dict)
     sweep: SweepReport | None = None
 
 
@@ -106,6 +109,7 @@ def _result(ended: EndedSubQuestion, shown: ShownData, user_text: str) -> SubQue
     end, calls = ended.end, ended.calls
     text = strip_certificates(end.text)
     checked = check_statements(text, shown, question=user_text, asked=ended.sub_question.question)
+    checked = apply_review(checked, ended.judgements)
     answer = annotate(text, checked, streamed=end.streamed)
     lacks_data = ended.needs_data and uses_no_data(text, calls, shown)
     coverage = coverage_with_sweeps(total_coverage(calls), () if ended.sweep is None else (ended.sweep,))

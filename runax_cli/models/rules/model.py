@@ -52,6 +52,9 @@ class RulesModel:
                 return _reply(json.dumps(compose_plan(request), ensure_ascii=False))
             case Role.LABELLER:
                 return _reply(json.dumps(label_texts(request.messages[-1].content), ensure_ascii=False))
+            case Role.REVIEWER:
+                # Words that match are no proof, so there is no verdict.
+                return _reply('{"verdicts": []}')
             case Role.AGENT:
                 return _agent(request)
 
