@@ -48,7 +48,7 @@ def model() -> Iterator[ScriptedEndpoint]:
 
 
 def ask(runax: Run, api: str, model: ScriptedEndpoint, *options: str) -> Any:
-    return runax("query", QUESTION, "--base-url", api, *options, variables=model.variables)
+    return runax("query", QUESTION, "--base-url", api, *options, variables={**model.variables, "REVIEW": "never"})
 
 
 def pairs_in(path: Path) -> list[tuple[int, int]]:
@@ -123,7 +123,7 @@ def test_a_resumed_run_has_its_results(runax: Run, api: str, model: ScriptedEndp
     assert len(broken.out.splitlines()) == 1
 
     model.is_broken_after = None
-    resumed = runax("runs", "resume", run_id, "-o", "json", variables=model.variables)
+    resumed = runax("runs", "resume", run_id, "-o", "json", variables={**model.variables, "REVIEW": "never"})
     assert resumed.code == 0, resumed.err
     done = runax("runs", "export", run_id, "--save", "out.csv")
     assert done.code == 0, done.err
