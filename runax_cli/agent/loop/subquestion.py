@@ -13,6 +13,7 @@ from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_reply
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
 from runax_cli.agent.loop.summarizer import Summarizer
+from runax_cli.agent.loop.tool_brevity import ToolBrevity
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
@@ -29,7 +30,7 @@ from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal
-from runax_cli.models.base import Model, OnText, Role
+from runax_cli.models.base import Model, OnText, Role, ToolSchema
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 
@@ -114,6 +115,7 @@ class SubQuestionRun:
         self.emitter = run.emitter if input_.number is None else run.emitter.child(sub_question=input_.number)
         self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=input_.number is not None)
         self._tools = self._tool_selection()
+        self._brevity = self._tool_brevity()
         context = self._context()
         self.calls = self._calls(context)
         self.sweeper = self._entity_sweeper()
@@ -154,6 +156,21 @@ class SubQuestionRun:
         self._tools.select_for(self.input.sub.question)
         return tools_offered(self._tools, self._run.tools.sources)
 
+    def _tool_brevity(self) -> ToolBrevity | None:
+        """None with the rules model, which reads arguments from schemas only."""
+        run = self._run
+        if run.registry.config(Role.AGENT).is_rules:
+            return None
+        return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
+
+    def _shown(self, schema: ToolSchema) -> ToolSchema:
+        return schema if self._brevity is None or self._tools.is_partial else self._brevity.schema(schema)
+
+    def _note_requested(self, name: str) -> None:
+        self._tools.pin(name)
+        if self._brevity is not None:
+            self._brevity.requested.add(name)
+
     def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
         return TurnContext(
@@ -166,6 +183,7 @@ class SubQuestionRun:
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
+            as_shown=self._shown,
             can_summarize=not registry.config(Role.AGENT).is_rules,
             entities=() if registry.config(Role.AGENT).is_rules else run.entities,
         )
@@ -174,7 +192,7 @@ class SubQuestionRun:
         run, sub = self._run, self.input.sub
         dependencies = CallDependencies(
             tools=self._tools,
-            on_requested=self._tools.pin,
+            on_requested=self._note_requested,
             executor=self._with_tool_search(),
             policy=run.policy,
             budget=self.budget,
