@@ -27,8 +27,8 @@ class McpSettings:
     limits one response or event over HTTP, after decompression, and one line over stdio.
 
     The mappings by tool name override what the server declares: `timeouts`, `approval_modes` of tools that may change
-    data, `descriptions`, `paging` and the maximum `page_sizes`. `read_tools` are tools that only read, whatever their names and hints
-    say. The server's stderr is written to `mcp_<name>.log` in `log_folder`, if one is given.
+    data, `descriptions`, `paging` and the maximum `page_sizes`. `read_tools` are tools that only read, whatever their
+    names and hints say. The server's stderr is written to `mcp_<name>.log` in `log_folder`, if one is given.
     """
 
     name: str

@@ -40,7 +40,8 @@ class ToolOverride:
     """Settings of one operation that override what the document says; None keeps what was detected.
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
-    `timeout_s` limits one request; `description` is what a model reads about the operation; `approval` says whether the operation may change data.
+    `timeout_s` limits one request; `description` replaces that of the document; `approval` says whether the operation
+    may change data.
     """
 
     pagination: Pagination | None = None

@@ -164,12 +164,9 @@ class SubQuestionRun:
         return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
 
     def _shown(self, schema: ToolSchema) -> ToolSchema:
-        return schema if self._brevity is None or self._tools.is_partial else self._brevity.schema(schema)
-
-    def _note_requested(self, name: str) -> None:
-        self._tools.pin(name)
-        if self._brevity is not None:
-            self._brevity.requested.add(name)
+        if self._brevity is None or self._tools.is_partial:
+            return schema
+        return self._brevity.schema(schema, self.calls.requested)
 
     def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
@@ -192,7 +189,7 @@ class SubQuestionRun:
         run, sub = self._run, self.input.sub
         dependencies = CallDependencies(
             tools=self._tools,
-            on_requested=self._note_requested,
+            on_requested=self._tools.pin,
             executor=self._with_tool_search(),
             policy=run.policy,
             budget=self.budget,
