@@ -15,7 +15,7 @@ from runax_cli.core.errors import ConfigurationError, sentence
 from runax_cli.core.validation_messages import describe_error, masked_value, setting_path
 from runax_cli.settings.settings import Count, ModelApi, Seconds, Url
 
-RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
+RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer", "reviewer"]
 Globs: TypeAlias = tuple[str, ...]
 _COMMENTS = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]

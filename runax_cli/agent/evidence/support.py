@@ -44,7 +44,7 @@ _MAX_COMPARED_ROWS = 200
 _MIN_SHARED_WORDS = 2
 _MAX_COMPARED_CHARS = 5000
 _DURATION_COLUMN = re.compile(
-    r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime|delay|minut", re.IGNORECASE
+    r"(?:_m?s|secs?|mins?|hours?|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime|delay|minut", re.IGNORECASE
 )
 _MONTH_COLUMN = re.compile(r"m$|mon|mes|měs", re.IGNORECASE)
 _NEGATION = re.compile(rf"\b{any_of(lambda locale: locale.statement.negation)}\b", re.IGNORECASE)

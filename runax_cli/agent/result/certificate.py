@@ -6,11 +6,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from adapters.json_text import compact_json
 from runax_cli.core.results import (
+    CallReport,
     Coverage,
     Evidence,
     EvidenceKind,
     Lineage,
+    ReasonCode,
     RunResult,
     SqlResult,
     SweepReport,
@@ -20,6 +23,8 @@ from runax_cli.core.results import (
 )
 
 SHORT_ID = 4
+_MAX_ASKED = 3
+_MAX_ARGUMENT_CHARS = 60
 MAX_SKIPPED_SHOWN = 4
 
 
@@ -41,9 +46,10 @@ def _data(result: RunResult) -> Iterator[str]:
     ran = [call for call in result.calls if call.requests or call.records_read or call.dataset]
     if not ran:
         yield "no data was used"
+        yield from _failed(result)
         return
     coverage = result.coverage
-    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)} fetched"
+    yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)}{_arguments(ran)} fetched{_first_n(coverage)}"
     yield counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
     if coverage.read_by_model < coverage.selected:
         yield f"{coverage.read_by_model:,}/{coverage.selected:,} read"
@@ -53,6 +59,27 @@ def _data(result: RunResult) -> Iterator[str]:
         yield "incomplete"
     raw, kept = sum(call.tokens_raw for call in ran), sum(call.tokens_to_model for call in ran)
     yield f"{short_tokens(raw)} → {short_tokens(kept)} tokens"
+
+
+def _arguments(ran: Sequence[CallReport]) -> str:
+    """What the source was asked for: the arguments of each call, so that a filter that is too narrow is seen."""
+    asked = dict.fromkeys(
+        ", ".join(f"{name}={_value(value)}" for name, value in call.arguments.items()) for call in ran if call.requests
+    )
+    shown = [text if len(text) <= _MAX_ARGUMENT_CHARS else f"{text[:_MAX_ARGUMENT_CHARS]}…" for text in asked if text]
+    if not shown:
+        return ""
+    more = f"; {len(shown) - _MAX_ASKED} more" if len(shown) > _MAX_ASKED else ""
+    return f" ({'; '.join(shown[:_MAX_ASKED])}{more})"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else compact_json(value)
+
+
+def _first_n(coverage: Coverage) -> str:
+    is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in coverage.reasons)
+    return " (only the first were asked for)" if is_first_n else ""
 
 
 def _sweeps(sweeps: Sequence[SweepReport]) -> Iterator[str]:
@@ -72,19 +99,22 @@ def _evidence(result: RunResult) -> Iterator[str]:
     if records or not computed:
         yield f"{counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
     yield from _computed(computed)
-    if unproven := len({figure for entry in result.evidence for figure in entry.unproven}):
-        yield f"{counted(unproven, 'figure')} not proven"
+    yield from _failed(result)
+
+
+def _failed(result: RunResult) -> Iterator[str]:
+    """The number of statements that must not be relied on."""
+    if n_failed := sum(entry.has_failed for entry in result.evidence):
+        yield f"{counted(n_failed, 'statement')} FAILED"
 
 
 def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
-    """The number of cited SQL results for each lineage, and the number of statements that failed verification."""
+    """The number of cited SQL results for each lineage."""
     proven = {query.id: query for entry in computed if entry.verified for query in entry.queries}
     for lineage in Lineage:
         of_kind = [query for query in proven.values() if query.lineage is lineage]
         if of_kind:
             yield f"{lineage_words(lineage, _least_agreement(of_kind))}: {counted(len(of_kind), 'SQL result')}"
-    if failed := sum(not entry.verified for entry in computed):
-        yield f"{counted(failed, 'SQL statement')} not verified"
 
 
 def _least_agreement(queries: Sequence[SqlResult]) -> float | None:

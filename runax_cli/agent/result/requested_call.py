@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.json_text import compact_json
+from runax_cli.agent.result.repeated_records import repeated_records
 from runax_cli.core.errors import NoProgress
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, SweepReport, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
@@ -55,15 +56,19 @@ def refused_report(
 
 
 def total_coverage(calls: Sequence[RequestedCall]) -> Coverage:
-    """The sum over the effective calls. The total is None if any of them is unknown."""
+    """The sum over the effective calls, without records that were read before. Blocking: compares small datasets.
+
+    The total is None if any of them is unknown.
+    """
     effective = effective_calls(calls)
     outcomes = [call.outcome for call in effective if call.outcome is not None]
     parts = [outcome.coverage for outcome in outcomes] + [*_reused_coverage(outcomes)]
     reasons = [reason for part in parts for reason in part.reasons] + [*_unfinished(effective)]
-    totals = [part.records_total for part in parts]
+    total = _sum([part.records_total for part in parts])
+    repeated = repeated_records(outcomes)
     return Coverage(
-        records_read=sum(part.records_read for part in parts),
-        records_total=_sum(totals),
+        records_read=sum(part.records_read for part in parts) - repeated,
+        records_total=None if total is None else total - repeated,
         total_is=_weakest(part.total_is for part in parts) if parts else TotalIs.UNKNOWN,
         selected=sum(part.selected for part in parts),
         read_by_model=sum(part.read_by_model for part in parts),

@@ -57,6 +57,8 @@ class SealedDataset:
         """How much of the data it has, in words."""
         read, total = self.coverage.records_read, self.coverage.records_total
         of = "an unknown number of records" if total is None else counted(total, "record")
+        if self.coverage.is_complete and not self.is_whole:
+            return f"the first {read:,} of {of}, as requested"
         return f"{'complete' if self.is_whole else 'INCOMPLETE'}: {read:,} of {of}"
 
 

@@ -23,6 +23,7 @@ _HALF = Decimal("0.5")
 _ONE = Decimal(1)
 _MEDIANS = frozenset({"median", "quantile", "quantile_cont", "quantile_disc"})
 """Half of the values are below a median, whatever they are."""
+_COUNTS = frozenset({"count", "count_star", "countif", "count_if"})
 _NEARLY = Decimal("0.85")
 _MULTIPLES = {word: Decimal(factor) for locale in LOCALES for word, factor in locale.claim.multiples.items()}
 _MULTIPLE = re.compile(
@@ -46,8 +47,9 @@ def check_multiples(context: StatementContext) -> Problem | None:
         low = factor if _ABOVE.search(before) else factor * _NEARLY
         high = factor if _BELOW.search(before) else factor * (_ONE + _HALF)
         numbers = list(_numbers(context))
-        stated = [value for value in numbers if _is_stated(value, context)] or numbers
         is_count = any(value == factor for value in numbers)
+        stated = [value for value in numbers if _is_stated(value, context)] or numbers
+        numbers = stated if len(set(stated)) > 1 else numbers
         if (
             numbers
             and not is_count
@@ -125,11 +127,19 @@ def _aggregates(query: SqlEvidence) -> frozenset[str]:
     return frozenset(output.aggregate for output in query.shape.outputs) if query.shape is not None else frozenset()
 
 
+def _count_columns(query: SqlEvidence) -> list[int]:
+    """The columns that count: only these are parts of each other within a row."""
+    outputs = query.shape.outputs if query.shape is not None else ()
+    return [at for at, output in enumerate(outputs) if output.aggregate in _COUNTS and at < len(query.columns)]
+
+
 def _named_numbers(context: StatementContext) -> Iterator[list[Decimal]]:
+    """The counts in each row that the statement names."""
     for query in context.queries:
         for row, names in zip(query.rows, row_names(query), strict=True):
             if any(name_positions(context.text, names)):
-                yield [number for cell in row if (number := as_decimal(cell)) is not None]
+                counts = _count_columns(query)
+                yield [number for at in counts if (number := as_decimal(row[at])) is not None]
 
 
 def _numbers(context: StatementContext) -> Iterator[Decimal]:

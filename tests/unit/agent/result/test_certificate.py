@@ -8,6 +8,9 @@ from runax_cli.core.results import (
     Coverage,
     Evidence,
     EvidenceKind,
+    Fault,
+    Reason,
+    ReasonCode,
     RunResult,
     RunStatus,
     SkippedCall,
@@ -78,13 +81,21 @@ def test_what_rests_on_labels_and_what_is_a_lower_bound_is_no_exact_result() -> 
         computed("q2", lineage="lower_bound"),
         computed("q3", is_verified=False),
     )
-    said = " · by label (agreement 94 %): 1 SQL result · at least: 1 SQL result · 1 SQL statement not verified · "
+    said = " · by label (agreement 94 %): 1 SQL result · at least: 1 SQL result · 1 statement FAILED · "
     assert said in certificate_line(result(evidence=evidence))
 
 
-def test_figures_that_stand_nowhere_are_counted() -> None:
-    guess = Evidence(statement="s", kind=EvidenceKind.INFERENCE, unproven=("47", "12 %"))
-    assert " · 1 finding, 1 verified · 2 figures not proven · " in certificate_line(result(evidence=(PROVEN, guess)))
+def test_statements_that_failed_are_counted() -> None:
+    guess = Evidence(statement="s", kind=EvidenceKind.INFERENCE)
+    invented = Evidence(statement="t", kind=EvidenceKind.INFERENCE, unproven=("47",), fault=Fault.UNSUPPORTED)
+    line = certificate_line(result(evidence=(PROVEN, guess, invented, invented)))
+    assert " · 1 finding, 1 verified · 2 statements FAILED · " in line
+
+
+def test_statements_that_failed_are_counted_without_data_too() -> None:
+    invented = Evidence(statement="t", kind=EvidenceKind.INFERENCE, fault=Fault.UNSUPPORTED)
+    line = certificate_line(result(calls=(), coverage=Coverage(), evidence=(invented,)))
+    assert line.startswith("no data was used · 1 statement FAILED · ")
 
 
 def test_an_answer_without_data_says_so() -> None:
@@ -111,7 +122,8 @@ def test_what_is_missing_is_said() -> None:
     unproven = Evidence(statement="s", kind=EvidenceKind.RECORD)
     line = certificate_line(result(coverage=coverage, evidence=(PROVEN, unproven), cost_usd=None))
     assert line == (
-        "240/261 tickets fetched · 8 pages, 1 failed · 230/240 read · 2 findings, 1 verified · incomplete · "
+        "240/261 tickets fetched · 8 pages, 1 failed · 230/240 read · 2 findings, 1 verified · 1 statement FAILED · "
+        "incomplete · "
         "355k → 2.1k tokens · cost unknown · 6.2 s · run 7f3a"
     )
 
@@ -157,3 +169,23 @@ def test_what_was_visited_and_skipped_for_an_entity_is_named() -> None:
     assert " · user 4: 2 tools visited, 5 skipped (a, b, c, d, …) · " in certificate_line(result(sweeps=(found,)))
     not_found = SweepReport(name="Baláž")
     assert " · 'Baláž': 0 tools visited · " in certificate_line(result(sweeps=(not_found,)))
+
+
+def test_the_line_says_what_the_source_was_asked_for() -> None:
+    line = certificate_line(result(calls=(call(arguments={"origin": "DTW", "delayed": True}),)))
+    assert line.startswith("261/261 tickets (origin=DTW, delayed=true) fetched · ")
+
+
+def test_the_arguments_of_many_calls_are_shortened() -> None:
+    calls = tuple(call(arguments={"id": number}) for number in range(1, 6))
+    assert "tickets (id=1; id=2; id=3; 2 more) fetched" in certificate_line(result(calls=calls))
+
+
+def test_a_call_for_the_first_records_is_not_called_incomplete() -> None:
+    first = Coverage(
+        records_read=100,
+        records_total=500,
+        total_is=TotalIs.EXACT,
+        reasons=(Reason(code=ReasonCode.FIRST_N, text="only the first 100 were requested"),),
+    )
+    assert "100/500 tickets fetched (only the first were asked for)" in certificate_line(result(coverage=first))
