@@ -208,7 +208,7 @@ class SubQuestionRun:
             return None
         return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
 
-    def _shown(self, schema: ToolSchema) -> ToolSchema:
+    def _as_offered(self, schema: ToolSchema) -> ToolSchema:
         if self._brevity is None or self._tools.is_partial:
             return schema
         return self._brevity.schema(schema, self.calls.requested)
@@ -225,7 +225,7 @@ class SubQuestionRun:
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
-            as_shown=self._shown,
+            as_shown=self._as_offered,
             can_summarize=not registry.config(Role.AGENT).is_rules,
             entities=() if registry.config(Role.AGENT).is_rules else run.entities,
         )
