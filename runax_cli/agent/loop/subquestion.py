@@ -18,9 +18,8 @@ from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_r
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
 from runax_cli.agent.loop.repetition import find_repetition
 from runax_cli.agent.loop.summarizer import Summarizer
-from runax_cli.agent.loop.tool_brevity import ToolBrevity
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
-from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolBrevity, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import Turn, TurnDependencies
 from runax_cli.agent.planning.data_need import needs_data
 from runax_cli.agent.planning.everything import entity_request

@@ -1,7 +1,7 @@
 """Tools in short keep what a call needs."""
 
 from adapters.base import ToolSpec
-from runax_cli.agent.loop.tool_brevity import ToolBrevity
+from runax_cli.agent.loop.toolbox import ToolBrevity
 from runax_cli.guard.duplicates import data_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments, visible_tool
 
