@@ -19,7 +19,7 @@ from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
 from runax_cli.agent.loop.repetition import find_repetition
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
-from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolBrevity, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import Turn, TurnDependencies
 from runax_cli.agent.planning.data_need import needs_data
 from runax_cli.agent.planning.everything import entity_request
@@ -36,7 +36,7 @@ from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal
-from runax_cli.models.base import Model, OnText, Role
+from runax_cli.models.base import Model, OnText, Role, ToolSchema
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 
@@ -125,6 +125,7 @@ class SubQuestionRun:
         self._stream = self._answer_stream(on_text)
         self._shown: tuple[int, ShownData] = (0, run.shown)
         self._tools = self._tool_selection()
+        self._brevity = self._tool_brevity()
         context = self._context()
         self.calls = self._calls(context)
         self.sweeper = self._entity_sweeper()
@@ -199,6 +200,18 @@ class SubQuestionRun:
         self._tools.select_for(self.input.sub.question)
         return tools_offered(self._tools, self._run.tools.sources)
 
+    def _tool_brevity(self) -> ToolBrevity | None:
+        """None with the rules model, which reads arguments from schemas only."""
+        run = self._run
+        if run.registry.config(Role.AGENT).is_rules:
+            return None
+        return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
+
+    def _as_offered(self, schema: ToolSchema) -> ToolSchema:
+        if self._brevity is None or self._tools.is_partial:
+            return schema
+        return self._brevity.schema(schema, self.calls.requested)
+
     def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
         return TurnContext(
@@ -211,6 +224,7 @@ class SubQuestionRun:
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
+            as_shown=self._as_offered,
             can_summarize=not registry.config(Role.AGENT).is_rules,
             entities=() if registry.config(Role.AGENT).is_rules else run.entities,
         )
