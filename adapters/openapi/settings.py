@@ -40,7 +40,8 @@ class ToolOverride:
     """Settings of one operation that override what the document says; None keeps what was detected.
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
-    `timeout_s` limits one request; `approval` says whether the operation may change data.
+    `timeout_s` limits one request; `description` replaces that of the document; `approval` says whether the operation
+    may change data.
     """
 
     pagination: Pagination | None = None
@@ -48,6 +49,7 @@ class ToolOverride:
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
+    description: str | None = None
     approval: ApprovalMode = ApprovalMode.ASK
 
 

@@ -14,6 +14,7 @@ class Role(StrEnum):
     REDUCER = "reducer"
     LABELLER = "labeller"
     SUMMARIZER = "summarizer"
+    REVIEWER = "reviewer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Priority(IntEnum):
 def priority_of(role: Role) -> Priority:
     """Roles that read many chunks in parallel are workers; a person waits for the others."""
     match role:
-        case Role.PLANNER | Role.AGENT | Role.SUMMARIZER:
+        case Role.PLANNER | Role.AGENT | Role.SUMMARIZER | Role.REVIEWER:
             return Priority.MAIN
         case Role.REDUCER | Role.LABELLER:
             return Priority.WORKER

@@ -31,7 +31,7 @@ STAGES = (
     "[REDUCER]",
     "TOKEN CHANGE:",
     "[META] total_items=261",
-    "262/262 records fetched",
+    "262/262 records (name=Baláž; customer_id=4) fetched",
 )
 
 

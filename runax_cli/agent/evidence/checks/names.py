@@ -85,7 +85,8 @@ def check_named_columns(context: StatementContext) -> Problem | None:
             word = column.replace("_", " ")
             for other, value in fields.items():
                 is_other = other != column and isinstance(value, str) and isinstance(own, str) and value != own
-                if is_other and len(value) > _MIN_VALUE_CHARS and _follows(context.text, word, value):
+                is_own = isinstance(own, str) and _follows(context.text, word, own)
+                if is_other and len(value) > _MIN_VALUE_CHARS and _follows(context.text, word, value) and not is_own:
                     note = f"'{value}' is '{other}' and not '{column}', which is '{own}'"
                     return Problem(Fault.CONTRADICTED, note)
     return None
