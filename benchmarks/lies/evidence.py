@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.lies.cases import CallMade, Case
 from runax_cli.agent.evidence.shown import ShownCall, ShownData, ShownDataset
 from runax_cli.core.results import Coverage, Lineage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.data_tools.query_dataset import to_json_value
+from runax_cli.executor.data_tools.query_dataset import named_records, to_json_value
 from runax_cli.executor.outcome import SqlEvidence
 from runax_cli.executor.sql.engine import SqlEngine
 from runax_cli.executor.sql.parquet import seal
@@ -91,9 +91,8 @@ class EvidenceBuilder:
 
 def _show_rows(data: ShownData, query: SqlEvidence) -> None:
     """Count records whose `row` a result has as shown."""
-    if "row" in query.columns and query.datasets:
-        at = query.columns.index("row")
-        data.datasets[query.datasets[0]].rows.update(int(row[at]) for row in query.rows)
+    for dataset, row in query.records:
+        data.datasets[dataset].rows.add(row)
 
 
 def _shown_call(call: CallMade, dataset: Dataset, coverage: Coverage) -> ShownCall:
@@ -132,6 +131,7 @@ def _evidence(engine: SqlEngine, ref: str, sql: str, *, is_whole: bool) -> SqlEv
         sources=result.sources,
         filters=result.filters,
         shape=result.shape,
+        records=named_records(result.sources, shown),
     )
 
 

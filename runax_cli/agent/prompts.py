@@ -236,7 +236,7 @@ LABELLER_REPAIR = Prompt(
 
 REVIEWER_SYSTEM = Prompt(
     "reviewer_system",
-    1,
+    2,
     """\
 You check statements against evidence. The message gives you the QUESTION, between <evidence> and </evidence> \
 what was read, and between <statements> and </statements> the statements of an answer to it, one a line: its \
@@ -262,6 +262,7 @@ it belongs to must be as the statement says.
 - Translation, other words, rounding, other units and number formats, and arithmetic or counting over the \
 evidence are fine where they are right. What follows from the evidence is supported. That data is missing or \
 does not say something is supported where the evidence shows it. Knowledge of your own is no evidence.
+- A currency, or a unit that the question or the subject makes plain, is no claim unless the evidence names another.
 - `claim`: for "contradicted" and "not_in_evidence", the words of the statement that fail, copied letter by \
 letter; for "supported" "".
 - `words`: one to three short passages (at most 150 characters each) that the verdict rests on, copied letter by \

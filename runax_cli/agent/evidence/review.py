@@ -170,14 +170,25 @@ def _lead_in(statement: Statement, others: Sequence[Statement]) -> str:
 
 
 def _refs(statement: Statement, shown: ShownData) -> tuple[str, ...]:
-    """The items of evidence of a statement: what it cites, and the calls behind that."""
+    """The items of evidence of a statement: what it cites, queries that return cited records, and the calls behind."""
+    queries = _queries_of(statement, shown)
     records = [_record_ref(citation) for citation in statement.citations]
     datasets = [citation.dataset for citation in statement.citations]
-    for ref in statement.queries:
+    for ref in queries:
         datasets += shown.queries[ref].datasets if ref in shown.queries else ()
     known = {call.dataset for call in shown.calls}
     calls = [name for name in dict.fromkeys((*statement.datasets, *datasets)) if name in known]
-    return tuple(dict.fromkeys((*records, *statement.queries, *calls)))
+    return tuple(dict.fromkeys((*records, *queries, *calls)))
+
+
+def _queries_of(statement: Statement, shown: ShownData) -> tuple[str, ...]:
+    """The queries that a statement cites, and those whose rows name a record that it cites.
+
+    "The highest is this record" rests on the query that sorted the records.
+    """
+    cited = {(citation.dataset, citation.row) for citation in statement.citations}
+    naming = (ref for ref, query in shown.queries.items() if cited.intersection(query.records))
+    return tuple(dict.fromkeys((*statement.queries, *naming)))
 
 
 def _record_ref(citation: Citation) -> str:
@@ -221,7 +232,8 @@ class _EvidenceCollector:
         return not statement.has_citations or ref in _refs(statement, self._shown)
 
     def _queries(self) -> list[str]:
-        cited = [ref for one in self._statements for ref in one.queries if ref in self._shown.queries]
+        used = (ref for one in self._statements for ref in _queries_of(one, self._shown))
+        cited = [ref for ref in used if ref in self._shown.queries]
         others = reversed(self._shown.queries) if self._uncited else ()
         return list(dict.fromkeys((*cited, *others)))
 
