@@ -205,7 +205,7 @@ class SubQuestionRun:
         run = self._run
         if run.registry.config(Role.AGENT).is_rules:
             return None
-        return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
+        return ToolBrevity(tools=run.tools.sources, datasets=run.datasets)
 
     def _as_offered(self, schema: ToolSchema) -> ToolSchema:
         if self._brevity is None or self._tools.is_partial:

@@ -30,8 +30,6 @@ MAX_FOUND = 8
 MAX_AREAS = 24
 MAX_PLANNER_TOOLS = 40
 _DESCRIPTION_CHARS = 120
-_BRIEF_CHARS = 120
-_ANSWERED = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
 _GUESS_SHARE = 2
 _CONTEXT_SHARE = 2
 _FIND_SHARE = 4
@@ -270,13 +268,11 @@ class ToolBrevity:
     """Decides which tools of a sub-question are shown in short.
 
     These are the tools whose records without any filter are in a dataset already (`datasets` maps fingerprints of data
-    to names), those that the plan does not name (`planned` is empty if it names none), and all once a call has
-    succeeded. A tool whose latest call was invalid is shown whole, so that a model can correct the call.
+    to names). A tool whose latest call was invalid is shown whole, so that a model can correct the call.
     """
 
     tools: Mapping[str, VisibleTool]
     datasets: Mapping[str, str]
-    planned: frozenset[str] = frozenset()
 
     def schema(self, schema: ToolSchema, calls: Sequence[RequestedCall]) -> ToolSchema:
         """The schema of a tool as the next request shows it, after `calls`."""
@@ -284,14 +280,7 @@ class ToolBrevity:
         if tool is None or _was_invalid(schema.name, calls):
             return schema
         dataset = None if tool.spec.requires_fresh_input else self._dataset_of(schema.name)
-        if dataset is not None:
-            return _shorter(schema, f"All its records are in {dataset}.")
-        if not self._is_unplanned(schema.name) and not any(call.envelope.status in _ANSWERED for call in calls):
-            return schema
-        return _shorter(schema, shorten(schema.description, _BRIEF_CHARS))
-
-    def _is_unplanned(self, name: str) -> bool:
-        return bool(self.planned) and self.planned <= self.tools.keys() and name not in self.planned
+        return schema if dataset is None else _shorter(schema, f"All its records are in {dataset}.")
 
     def _dataset_of(self, name: str) -> str | None:
         return self.datasets.get(data_fingerprint(name, SplitArguments(api={})))

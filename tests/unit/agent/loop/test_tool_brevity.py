@@ -22,24 +22,15 @@ TOOLS = {
 A, B = (tool.schema for tool in TOOLS.values())
 
 
-def test_a_tool_that_the_plan_does_not_name_keeps_required_arguments_and_values() -> None:
-    brevity = ToolBrevity(tools=TOOLS, datasets={}, planned=frozenset({"list_a"}))
-    short = brevity.schema(B, ())
-    assert brevity.schema(A, ()) == A
-    assert list(short.parameters["properties"]) == short.parameters["required"] == ["team"]
-    assert short.parameters["additionalProperties"] is True
-    assert "status open|closed" in short.description
-
-
-def test_without_a_plan_all_tools_are_whole_until_a_call() -> None:
+def test_without_a_dataset_all_tools_are_whole() -> None:
     brevity = ToolBrevity(tools=TOOLS, datasets={})
     assert (brevity.schema(A, ()), brevity.schema(B, ())) == (A, B)
 
 
-def test_a_tool_whose_data_is_in_a_dataset_names_it() -> None:
+def test_a_tool_whose_data_is_in_a_dataset_keeps_required_arguments_and_values() -> None:
     key = data_fingerprint("list_a", SplitArguments(api={}))
-    assert (
-        ToolBrevity(tools=TOOLS, datasets={key: "a_1"})
-        .schema(A, ())
-        .description.startswith("All its records are in a_1.")
-    )
+    short = ToolBrevity(tools=TOOLS, datasets={key: "a_1"}).schema(A, ())
+    assert short.description.startswith("All its records are in a_1.")
+    assert list(short.parameters["properties"]) == short.parameters["required"] == ["team"]
+    assert short.parameters["additionalProperties"] is True
+    assert "status open|closed" in short.description
