@@ -40,7 +40,8 @@ class ToolOverride:
     """Settings of one operation that override what the document says; None keeps what was detected.
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
-    `timeout_s` limits one request; `approval` says whether the operation may change data.
+    `timeout_s` limits one request; `approval` says whether the operation may change data; `allows_slashes` says that
+    values of its path parameters may contain slashes, which are encoded.
     """
 
     pagination: Pagination | None = None
@@ -49,6 +50,7 @@ class ToolOverride:
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
     approval: ApprovalMode = ApprovalMode.ASK
+    allows_slashes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,6 +181,7 @@ def _override(operation: OperationSettings) -> ToolOverride:
         requires_fresh_input=operation.requires_fresh_input,
         timeout_s=operation.timeout,
         approval=ApprovalMode(operation.write),
+        allows_slashes=operation.slashes,
     )
 
 

@@ -63,7 +63,8 @@ class OperationSettings(SettingsModel):
     """Overrides of one operation. `read: true` marks a POST that only reads.
 
     `timeout` is the timeout of one request, in seconds. `write` says if an operation that changes data needs
-    approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`.
+    approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`. `slashes: true` allows slashes in
+    the values of path parameters, which are encoded.
     """
 
     pagination: PaginationSettings | None = None
@@ -73,6 +74,7 @@ class OperationSettings(SettingsModel):
     page_size: Count | None = None
     timeout: Seconds | None = None
     write: Literal["ask", "allow", "deny"] = "ask"
+    slashes: bool = False
 
 
 class OAuthClientSettings(SettingsModel):
