@@ -208,6 +208,13 @@ async def undisturbed(within: World, question: str, name: str) -> tuple[dict[str
     return json.loads(out), wire.arrived
 
 
+def _evidence(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The evidence of a result without the files of stored results, which each run has for itself."""
+    return [
+        entry | {"queries": [query | {"stored": None} for query in entry["queries"]]} for entry in result["evidence"]
+    ]
+
+
 async def killed(within: World, question: str, whole: dict[str, Any], *, at: int, after: bool, name: str) -> Verdict:
     """Kill at one moment, resume, and judge."""
     wire = Wire(at=at, after_answer=after)
@@ -223,7 +230,8 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
         faults.append(f"exit code {code}: {err[-300:]}")
     else:
         resumed = json.loads(out)
-        faults += [f"another {key}" for key in ("answer", "status", "evidence") if resumed[key] != whole[key]]
+        faults += [f"another {key}" for key in ("answer", "status") if resumed[key] != whole[key]]
+        faults += ["another evidence"] if _evidence(resumed) != _evidence(whole) else []
         faults += [] if resumed["run_id"] == run else ["another run"]
     after_units = units(state)
     again = [key for key, done_at in before.items() if after_units.get(key) != done_at]

@@ -284,6 +284,26 @@ def prune_runs(
     return runs.prune(common, is_all=is_all)
 
 
+@runs_app.command("usage", cls=HelpCommand)
+@with_options("output")
+def show_usage(
+    *,
+    is_cleared: Annotated[
+        bool,
+        typer.Option(
+            "--clear",
+            metavar="",
+            help="First remove what processes had reserved when they died; until then it counts toward the limits.",
+        ),
+    ] = False,
+    common: CommonOptions,
+) -> ExitCode:
+    """Show the tokens, cost and requests per day (UTC) and tenant, across all processes."""
+    from runax_cli.commands import runs
+
+    return _wait(runs.show_usage(common, is_cleared=is_cleared))
+
+
 @config_app.command("show", cls=HelpCommand)
 @with_options("source", "answer", "limits", "call", "output")
 def show_config(

@@ -136,7 +136,7 @@ def _reconfigure(stream: TextIO, *, errors: str, encoding: str | None = None) ->
 
 
 def prepare_process() -> None:
-    """Prepare streams and signals: reopen closed streams, set encodings, treat SIGTERM as Ctrl-C."""
+    """Prepare streams and signals: reopen closed streams, set encodings, treat SIGTERM and SIGHUP as Ctrl-C."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -154,6 +154,10 @@ def prepare_process() -> None:
     _reconfigure(sys.stderr, errors="backslashreplace")
     # Containers are stopped by SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+    # A closed terminal or a lost connection sends SIGHUP; `nohup` ignores it, and Windows has none.
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        signal.signal(hangup, lambda *_: _interrupt())
 
 
 def _interrupt() -> None:

@@ -190,7 +190,14 @@ class McpSource:
             page_sizes=settings.page_sizes,
         )
         approval_modes = settings.approval_modes
-        specs = [replace(spec, approval=approval_modes.get(spec.locator, ApprovalMode.ASK)) for spec in usable.tools]
+        specs = [
+            replace(
+                spec,
+                approval=approval_modes.get(spec.locator, ApprovalMode.ASK),
+                description=settings.descriptions.get(spec.locator, spec.description),
+            )
+            for spec in usable.tools
+        ]
         if await self._has_resources(connection):
             specs += resource_specs(source=self.name, taken={spec.name for spec in specs})
         flawed = [part for page in pages for part in _skipped_tools(page)]

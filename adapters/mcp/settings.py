@@ -27,8 +27,8 @@ class McpSettings:
     limits one response or event over HTTP, after decompression, and one line over stdio.
 
     The mappings by tool name override what the server declares: `timeouts`, `approval_modes` of tools that may change
-    data, `paging` and the maximum `page_sizes`. `read_tools` are tools that only read, whatever their names and hints
-    say. The server's stderr is written to `mcp_<name>.log` in `log_folder`, if one is given.
+    data, `descriptions`, `paging` and the maximum `page_sizes`. `read_tools` are tools that only read, whatever their
+    names and hints say. The server's stderr is written to `mcp_<name>.log` in `log_folder`, if one is given.
     """
 
     name: str
@@ -40,6 +40,7 @@ class McpSettings:
     timeout_s: float = 30.0
     timeouts: Mapping[str, float] = field(default_factory=dict)
     approval_modes: Mapping[str, ApprovalMode] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     paging: Mapping[str, Pagination] = field(default_factory=dict)
     page_sizes: Mapping[str, int] = field(default_factory=dict)
     max_attempts: int = 2

@@ -40,8 +40,8 @@ class ToolOverride:
     """Settings of one operation that override what the document says; None keeps what was detected.
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
-    `timeout_s` limits one request; `approval` says whether the operation may change data; `allows_slashes` says that
-    values of its path parameters may contain slashes, which are encoded.
+    `timeout_s` limits one request; `description` replaces that of the document; `approval` says whether the operation
+    may change data; `allows_slashes` says that values of its path parameters may contain slashes, which are encoded.
     """
 
     pagination: Pagination | None = None
@@ -49,6 +49,7 @@ class ToolOverride:
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
+    description: str | None = None
     approval: ApprovalMode = ApprovalMode.ASK
     allows_slashes: bool = False
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.lies.cases import CallMade, Case
-from runax_cli.agent.evidence.shown import ShownData, ShownDataset
+from runax_cli.agent.evidence.shown import ShownCall, ShownData, ShownDataset
 from runax_cli.core.results import Coverage, Lineage, Reason, ReasonCode, TotalIs
 from runax_cli.executor.data_tools.query_dataset import to_json_value
 from runax_cli.executor.outcome import SqlEvidence
@@ -38,6 +38,7 @@ class EvidenceBuilder:
             data.datasets[name] = shown
             data.uncited_values += [coverage.records_total, dataset.n_records, dict(call.arguments)]
             data.arguments.append(dict(call.arguments))
+            data.calls.append(_shown_call(call, dataset, coverage))
         partial = any(call.fetched is not None or call.at_most is not None for call in case.calls)
         for number, sql in enumerate(case.sql, 1):
             query = _evidence(engine, f"q{number}", sql, is_whole=not partial)
@@ -93,6 +94,17 @@ def _show_rows(data: ShownData, query: SqlEvidence) -> None:
     if "row" in query.columns and query.datasets:
         at = query.columns.index("row")
         data.datasets[query.datasets[0]].rows.update(int(row[at]) for row in query.rows)
+
+
+def _shown_call(call: CallMade, dataset: Dataset, coverage: Coverage) -> ShownCall:
+    return ShownCall(
+        tool=f"list_{call.noun}",
+        arguments=dict(call.arguments),
+        dataset=dataset.name if dataset.n_records else None,
+        records_read=dataset.n_records,
+        records_total=coverage.records_total,
+        is_complete=coverage.is_complete and call.at_most is None,
+    )
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -13,6 +13,7 @@ from runax_cli.core.events import Event, EventSink
 from runax_cli.core.results import ForecastCheck, ForecastRange, UsageReport
 from runax_cli.executor.strategy import Strategy
 from runax_cli.models.base import Role
+from runax_cli.settings.settings import ReviewMode
 
 ANSWER_TOKENS = 180
 QUERY_TOKENS = 90
@@ -24,6 +25,12 @@ FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
 READ_SHARE = 0.9
 """The share of tokens that records keep in compact form, if not measured: 1.0 for texts, 0.75 for fields."""
+REVIEW_PROMPT_TOKENS = 700
+REVIEW_EVIDENCE_TOKENS = 300
+"""Tokens of statements, calls and a query result in the request of a review."""
+REVIEW_RECORDS, REVIEW_RECORD_TOKENS = 5, 400
+"""An answer cites about this many records, each of which is shortened to about this many tokens."""
+REVIEW_REPLY_TOKENS = 200
 REDUCER_OVERHEAD_TOKENS = 700
 """Tokens of a reducer request without records, if not measured."""
 RANGE_SHARE = 0.25
@@ -69,6 +76,11 @@ class ExpectedCall:
         """Whether a query will follow. Figures are always computed, even over few records."""
         return self.strategy is Strategy.TABLE or (self.is_computed and self.strategy is Strategy.DIRECT_PASS)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the answer will rest on records that a model reads."""
+        return not self.is_queried and self.strategy is not Strategy.EMPTY
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenForecast:
@@ -76,12 +88,13 @@ class TokenForecast:
 
     agent: TokenEstimate
     reducer: TokenEstimate
+    reviewer: TokenEstimate = TokenEstimate()
     is_known: bool = True
 
     @property
     def total(self) -> int:
-        """The tokens of both roles."""
-        return self.agent.total + self.reducer.total
+        """The tokens of all roles."""
+        return self.agent.total + self.reducer.total + self.reviewer.total
 
 
 def reducer_tokens(call: ExpectedCall) -> TokenEstimate:
@@ -94,6 +107,22 @@ def reducer_tokens(call: ExpectedCall) -> TokenEstimate:
             return TokenEstimate(read, chunks * FINDINGS_TOKENS, chunks)
         case Strategy.EMPTY | Strategy.DIRECT_PASS | Strategy.TABLE:
             return TokenEstimate()
+
+
+def reviewer_tokens(calls: Sequence[ExpectedCall], *, mode: ReviewMode) -> TokenEstimate:
+    """The tokens that the review of an answer will take, if there is one in this mode."""
+    read = [call for call in calls if call.is_read]
+    if mode == "never" or (mode == "auto" and not read):
+        return TokenEstimate()
+    records = sum(_cited_tokens(call) for call in read)
+    return TokenEstimate(REVIEW_PROMPT_TOKENS + REVIEW_EVIDENCE_TOKENS + records, REVIEW_REPLY_TOKENS, 1)
+
+
+def _cited_tokens(call: ExpectedCall) -> int:
+    """The tokens of the records that an answer is expected to cite of a call."""
+    if not call.records or call.tokens is None:
+        return 0
+    return min(call.records, REVIEW_RECORDS) * min(call.tokens // call.records, REVIEW_RECORD_TOKENS)
 
 
 def result_tokens(call: ExpectedCall, *, effective_tokens: int) -> int:
@@ -111,7 +140,12 @@ def result_tokens(call: ExpectedCall, *, effective_tokens: int) -> int:
 
 
 def forecast_tokens(
-    steps: Sequence[TokenEstimate], calls: Sequence[ExpectedCall], *, effective_tokens: int, data_tool_tokens: int = 0
+    steps: Sequence[TokenEstimate],
+    calls: Sequence[ExpectedCall],
+    *,
+    effective_tokens: int,
+    data_tool_tokens: int = 0,
+    review: ReviewMode = "never",
 ) -> TokenForecast:
     """The tokens of a sub-question: its completed steps, and those that its expected calls will need.
 
@@ -120,7 +154,7 @@ def forecast_tokens(
     """
     completed = sum(steps, TokenEstimate())
     if not calls:
-        return TokenForecast(agent=completed, reducer=TokenEstimate())
+        return TokenForecast(agent=completed, reducer=TokenEstimate(), reviewer=reviewer_tokens((), mode=review))
     last = steps[-1] if steps else TokenEstimate()
     results = sum(result_tokens(call, effective_tokens=effective_tokens) for call in calls)
     has_dataset = any(call.strategy is not Strategy.EMPTY for call in calls)
@@ -132,7 +166,8 @@ def forecast_tokens(
     later += TokenEstimate(context, ANSWER_TOKENS, 1)
     is_known = all(call.strategy is Strategy.EMPTY or call.tokens is not None for call in calls)
     reducers = sum((reducer_tokens(call) for call in calls), TokenEstimate())
-    return TokenForecast(agent=completed + later, reducer=reducers, is_known=is_known)
+    reviewer = reviewer_tokens(calls, mode=review)
+    return TokenForecast(agent=completed + later, reducer=reducers, reviewer=reviewer, is_known=is_known)
 
 
 def range_around(expected: float, *, is_known: bool = True) -> ForecastRange:
@@ -156,7 +191,7 @@ def duration_range(
     model_concurrency: int,
 ) -> ForecastRange:
     """Wall time: the steps of the longest sub-question in sequence; pages and chunks in parallel, up to the limits."""
-    steps = max((forecast.agent.requests for forecast in forecasts), default=0)
+    steps = max((forecast.agent.requests + forecast.reviewer.requests for forecast in forecasts), default=0)
     chunks = sum(forecast.reducer.requests for forecast in forecasts)
     expected = (
         steps * model_s
@@ -202,7 +237,7 @@ class _TrackedSubQuestion:
     steps: list[TokenEstimate] = field(default_factory=list)
     calls: dict[str, _ProbedCall] = field(default_factory=dict)
 
-    def forecast(self, *, effective_tokens: int, data_tool_tokens: int) -> int:
+    def forecast(self, *, effective_tokens: int, data_tool_tokens: int, review: ReviewMode) -> int:
         last = max((call.step for call in self.calls.values()), default=len(self.steps))
         last_calls = [call.expected() for call in self.calls.values() if call.step == last]
         earlier = sum(
@@ -211,16 +246,24 @@ class _TrackedSubQuestion:
         if len({call.step for call in self.calls.values()}) > 1:
             data_tool_tokens = 0
         tokens = forecast_tokens(
-            self.steps[:last], last_calls, effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens
+            self.steps[:last],
+            last_calls,
+            effective_tokens=effective_tokens,
+            data_tool_tokens=data_tool_tokens,
+            review=review,
         )
         return tokens.total + earlier.total
 
 
 @dataclass(slots=True)
 class ForecastTracker:
-    """Collects the forecast of a run from its events, and passes every event on to `to`."""
+    """Collects the forecast of a run from its events, and passes every event on to `to`.
+
+    `review` says which answers will be reviewed.
+    """
 
     to: EventSink
+    review: ReviewMode = "never"
     _sub_questions: dict[int | None, _TrackedSubQuestion] = field(default_factory=dict)
     _planner: TokenEstimate = field(default_factory=TokenEstimate)
 
@@ -251,7 +294,7 @@ class ForecastTracker:
         if not self.has_probed:
             return None
         of_sub_questions = (
-            sub.forecast(effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens)
+            sub.forecast(effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens, review=self.review)
             for sub in self._sub_questions.values()
         )
         used = usage.input_tokens + usage.output_tokens

@@ -83,6 +83,11 @@ class QuestionPreview:
         return sum((sub.forecast.agent for sub in self.sub_questions), TokenEstimate())
 
     @property
+    def reviewer(self) -> TokenEstimate:
+        """The tokens that the reviewer will take."""
+        return sum((sub.forecast.reviewer for sub in self.sub_questions), TokenEstimate())
+
+    @property
     def reducer(self) -> TokenEstimate:
         """The tokens that reducers will take."""
         return sum((sub.forecast.reducer for sub in self.sub_questions), TokenEstimate())
@@ -180,7 +185,11 @@ class Previewer:
             number=number,
             calls=calls,
             forecast=forecast_tokens(
-                tokens, expected, effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens
+                tokens,
+                expected,
+                effective_tokens=effective_tokens,
+                data_tool_tokens=data_tool_tokens,
+                review=self.session.review_mode,
             ),
             error=run.end.error if isinstance(run.end, Stopped) else None,
         )

@@ -14,11 +14,13 @@ from uuid import uuid4
 
 from adapters.catalog import ToolCatalog
 from adapters.clock import Clock, SystemClock
+from runax_cli.agent.evidence.review import Judgement
 from runax_cli.agent.evidence.shown import RecordLookup, ShownData
 from runax_cli.agent.forecast import ForecastTracker
 from runax_cli.agent.loop.data_tools import DatasetRouter, DataTools, OfferedTools, tool_tokens
 from runax_cli.agent.loop.journaled_model import resume_run
 from runax_cli.agent.loop.middleware import SingleFlight
+from runax_cli.agent.loop.reviewer import review_answers
 from runax_cli.agent.loop.scheduler import SubQuestionScheduler, emit_plan
 from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, warn_not_recorded
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolRegistry
@@ -28,7 +30,7 @@ from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Stopped, TurnEnd
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
-from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
+from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted, Warned
 from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
 from runax_cli.executor.outcome import CallExecutor, CallScope
@@ -39,6 +41,7 @@ from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
+from runax_cli.settings.settings import ReviewMode
 
 TraceOf: TypeAlias = Callable[[str], str | None]
 _ID_CHARS = 12
@@ -84,7 +87,10 @@ class TurnLimits:
 
 @dataclass(slots=True, kw_only=True)
 class _ActiveRun:
-    """One question while it is answered. `scheduler` is None until there is a plan."""
+    """One question while it is answered. `scheduler` is None until there is a plan.
+
+    `judgements` are the verdicts of reviews by sub-question; `is_answered` is set when only the review is left.
+    """
 
     question: str
     started_s: float
@@ -93,6 +99,8 @@ class _ActiveRun:
     on_text: OnText | None
     scheduler: SubQuestionScheduler | None = None
     total_changes: Mapping[str, TotalChange] = field(default_factory=dict)
+    judgements: Mapping[int, Mapping[int, Judgement]] = field(default_factory=dict)
+    is_answered: bool = False
 
     @property
     def emitter(self) -> Emitter:
@@ -107,14 +115,13 @@ class _ActiveRun:
         """The calls of a sub-question, with the change of a total in their coverage."""
         return tuple(_with_change(call, self.total_changes.get(call.call_id)) for call in sub.calls.requested)
 
-    def ended(self, error: BaseException | None, *, history: History, shown: ShownData) -> EndedRun:
+    def ended(self, error: BaseException | None, *, shown: ShownData) -> EndedRun:
         """The run as it ended: by itself, or by an error."""
         plan = single_plan(self.question) if self.scheduler is None else self.scheduler.plan
         superseded = () if self.scheduler is None else self.scheduler.superseded
-        earlier_questions = (exchange.question for exchange in history.exchanges)
         return EndedRun(
             question=self.question,
-            user_text="\n".join([*earlier_questions, self.question, self.context.today]),
+            user_text=self.context.user_text,
             sub_questions=tuple(self._ended_sub_question(plan, number, error) for number in plan.numbers),
             superseded_calls=tuple(call for sub in superseded for call in self.calls_of(sub)),
             shown=shown,
@@ -127,6 +134,8 @@ class _ActiveRun:
             sub_question=plan.sub_question(number),
             end=_end_of(run, error),
             calls=() if run is None else self.calls_of(run),
+            needs_data=run is not None and run.needs_data,
+            judgements=self.judgements.get(number, {}),
             sweep=None if run is None else run.sweep,
         )
 
@@ -136,7 +145,8 @@ class Session:
     """One conversation. Questions are asked one after the other.
 
     `settings` are written to the journal and must not contain secrets. `notices` are part of every `run.started`.
-    `trace_of` returns where the events of a run are stored. `workbench` keeps datasets, None if nothing does.
+    `trace_of` returns where the events of a run are stored. `workbench` keeps datasets, None if nothing does. `review`
+    says which answers are reviewed by a model.
     """
 
     registry: ModelRegistry
@@ -154,6 +164,7 @@ class Session:
     notices: tuple[str, ...] = ()
     workbench: DatasetRouter | None = None
     tool_limits: ToolLimits = DEFAULT_LIMITS
+    review: ReviewMode = "never"
     id: str = field(default_factory=lambda: _new_id(), init=False)
     history: History = field(default_factory=History, init=False)
     last_result: RunResult | None = field(default=None, init=False)
@@ -175,6 +186,11 @@ class Session:
     def today(self) -> str:
         """The date that prompts contain."""
         return self._now().date().isoformat()
+
+    @property
+    def review_mode(self) -> ReviewMode:
+        """Which answers are reviewed. The rules model reviews none."""
+        return "never" if self.registry.config(Role.REVIEWER).is_rules else self.review
 
     @property
     def tools(self) -> OfferedTools:
@@ -212,7 +228,7 @@ class Session:
         return self._finish(run, assembly)
 
     def _ended(self, run: _ActiveRun, error: BaseException | None) -> EndedRun:
-        return run.ended(error, history=self.history, shown=self._shown)
+        return run.ended(error, shown=self._shown)
 
     async def _answer_within_timeout(self, run: _ActiveRun) -> BaseException | None:
         """Answer the question. Returns TurnTimedOut if the time is over, else None."""
@@ -225,6 +241,10 @@ class Session:
         except TimeoutError:
             if not deadline.expired():
                 raise
+            if run.is_answered:
+                text = f"the answer was not fully reviewed: timed out after {timeout_s:g} s"
+                run.emitter.emit(Warned(code="not_reviewed", text=text))
+                return None
             return TurnTimedOut(f"timed out after {timeout_s:g} s. Raise the limit with {flag}.")
         finally:
             self._spent_s += self.clock.monotonic() - run.started_s
@@ -241,6 +261,17 @@ class Session:
         )
         await run.scheduler.run()
         run.total_changes = await self._changed_totals(run, run.scheduler)
+        run.is_answered = True
+        run.judgements = await self._review(run, run.scheduler)
+
+    async def _review(self, run: _ActiveRun, scheduler: SubQuestionScheduler) -> Mapping[int, Mapping[int, Judgement]]:
+        """Review the answers against everything that the run has shown."""
+        if self.review_mode == "never":
+            return {}
+        calls = (call for sub in scheduler.started for call in run.calls_of(sub))
+        outcomes = [call.outcome for call in calls if call.outcome is not None]
+        shown = await asyncio.to_thread(self._shown.with_outcomes, outcomes)
+        return await review_answers(scheduler.runs, run.context, mode=self.review_mode, shown=shown)
 
     async def _changed_totals(self, run: _ActiveRun, scheduler: SubQuestionScheduler) -> Mapping[str, TotalChange]:
         """Ask the sources again for totals that may have changed during the run."""
@@ -261,7 +292,7 @@ class Session:
 
     def _start(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _ActiveRun:
         run_id = resumed.run_id if resumed else _new_id()
-        forecast = ForecastTracker(self.sink)
+        forecast = ForecastTracker(self.sink, self.review_mode)
         emitter = Emitter.for_run(forecast, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
         meter, budget = UsageMeter(), self.limits.budget(self.budget)
@@ -274,14 +305,17 @@ class Session:
                 resume_run(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
         except StoreError as error:
             warn_not_recorded(emitter, error)
+        today = resumed.started_at.date().isoformat() if resumed else self.today
         context = RunContext(
             run_id=run_id,
-            today=resumed.started_at.date().isoformat() if resumed else self.today,
+            today=today,
             registry=self.registry,
             executor=SingleFlight(self.executor, self._source_tools),
             tools=self.tools,
             tool_limits=self.tool_limits,
             entities=tuple(self._entities),
+            shown=self._shown,
+            user_text="\n".join([*(exchange.question for exchange in self.history.exchanges), question, today]),
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,

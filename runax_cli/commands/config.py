@@ -27,7 +27,7 @@ YAML_EXAMPLE = """\
 #     # auth: {api_key: SUPPORT_KEY, my_oauth: {client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scope: read}}
 #     # auth: {header X-Api-Key: SUPPORT_KEY}   if the document has no scheme; `query` and `cookie` work too
 #     operations:
-#       search_tickets: {read: true, page_size: 100}
+#       search_tickets: {read: true, page_size: 100, description: "Full-text search in tickets, newest first."}
 #   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
 # models:
 #   reducer: {name: a-cheaper-model, base_url: http://127.0.0.1:11434/v1, key_variable: OLLAMA_KEY}

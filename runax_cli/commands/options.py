@@ -27,6 +27,7 @@ from runax_cli.ui.help import ALIASES, print_full_help
 
 Output: TypeAlias = Literal["text", "json", "jsonl"]
 Color: TypeAlias = Literal["auto", "always", "never"]
+Review: TypeAlias = Literal["auto", "always", "never"]
 _IS_ADDITIVE = "is_additive"
 """Marks a list that adds to what was given before the command's name, instead of replacing it."""
 _Options = TypeVar("_Options", bound="OptionGroup")
@@ -95,12 +96,22 @@ class SourceOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions(OptionGroup):
-    """Which model answers, and whether the evidence is shown."""
+    """Which model answers, whether its answers are reviewed, and whether the evidence is shown."""
 
     model: Annotated[
         str | None,
         _option(
             "--model", "-m", text="Model name; 'rules' is the offline rules model.", panel="Answer", metavar="NAME"
+        ),
+    ] = None
+    review: Annotated[
+        Review | None,
+        _option(
+            "--review",
+            text="When a model reviews answers against their evidence.",
+            panel="Answer",
+            metavar="auto|always|never",
+            is_rare=True,
         ),
     ] = None
     evidence: Annotated[bool, _option("--evidence", text="Show the evidence of every statement.", panel="Answer")] = (
@@ -306,6 +317,7 @@ class CommonOptions:
             "base_api_url": source.base_url,
             "mcp_url": source.mcp,
             "llm_name": self.answer.model,
+            "review": self.answer.review,
             "cache_max_age_hours": 0.0 if self.call.no_cache else None,
             TIMEOUT: self.call.timeout,
             **limits,

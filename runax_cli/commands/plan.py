@@ -130,7 +130,12 @@ async def preview_of(question: str, conversation: SessionConversation) -> Questi
 
 def forecast_of(question: str, preview: QuestionPreview, runtime: Runtime) -> QuestionForecast:
     """The forecast of a question: the totals of its parts, with ranges."""
-    by_role = {Role.PLANNER: preview.planner, Role.AGENT: preview.agent, Role.REDUCER: preview.reducer}
+    by_role = {
+        Role.PLANNER: preview.planner,
+        Role.AGENT: preview.agent,
+        Role.REDUCER: preview.reducer,
+        Role.REVIEWER: preview.reviewer,
+    }
     used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
     is_known = all(part.forecast.is_known and part.error is None for part in preview.sub_questions)
     expected = total_price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])

@@ -1,7 +1,8 @@
-"""`runax runs`: list, show, resume, export and prune past runs; print the schema of results."""
+"""`runax runs`: list, show, resume, export and prune past runs; print their usage and the schema of results."""
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,21 @@ from runax_cli.commands.conversation import open_conversation, until_interrupted
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.commands.save import parse_targets, save_results
+from runax_cli.core.budget import Amount
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import RunResult, RunStatus, counted
 from runax_cli.executor.sql.export import ExportFormat, export, open_dataset
 from runax_cli.memory.journal import Journal, StoredRun
+from runax_cli.memory.spend_ledger import SharedLedger, TenantSpend
 from runax_cli.runtime.state import (
     datasets_of,
     has_journal,
+    has_ledger,
     is_in_use,
     journal_path,
+    ledger_path,
     remove,
     sessions_to_remove,
     stored_sessions,
@@ -117,6 +122,33 @@ def prune(common: CommonOptions, *, is_all: bool) -> ExitCode:
     text = f"Removed the datasets of {counted(len(removed), 'session')} ({freed / 1e6:.1f} MB); kept {row['kept']}."
     Printer(environment_of(common), common.output.form).one(row, text=text)
     return ExitCode.COMPLETE
+
+
+async def show_usage(common: CommonOptions, *, is_cleared: bool) -> ExitCode:
+    """Print what was used per day and tenant; first clear what dead processes may have used, if requested."""
+    printer = Printer(environment_of(common), common.output.form)
+    spent: tuple[TenantSpend, ...] = ()
+    # Reading must not create a ledger.
+    if has_ledger(state_folder()):
+        with closing(SharedLedger(ledger_path(state_folder()))) as ledger:
+            if is_cleared:
+                await ledger.clear_perhaps()
+            spent = await ledger.used()
+    if not spent:
+        printer.note("Nothing was used yet.")
+    if any(day.perhaps != Amount() for day in spent):
+        printer.note(
+            "What processes had reserved when they died may have been billed and counts toward the limits. Compare it "
+            "with the bill of the provider; `runax runs usage --clear` removes it."
+        )
+    columns = ("day", "tenant", "tokens", "usd", "unsettled_tokens", "unsettled_usd")
+    printer.rows("usage", [_usage_row(day) for day in spent], columns=columns)
+    return ExitCode.COMPLETE
+
+
+def _usage_row(spend: TenantSpend) -> Row:
+    unsettled = {f"unsettled_{name}": value for name, value in asdict(spend.perhaps).items()}
+    return {"day": spend.day, "tenant": spend.tenant, **asdict(spend.amount), **unsettled}
 
 
 async def run_resume(prefix: str, common: CommonOptions) -> ExitCode:

@@ -46,16 +46,28 @@ class ConfigurationError(RunaxError):
 class BudgetExhausted(RunaxError):
     """A reservation would exceed a limit: `resource` of `owner` has `limit`, of which `used` is spent or reserved.
 
-    `flag` is the option that raises the limit, if it is not that of a turn.
+    `flag` is the option that raises the limit, if it is not that of a turn. `unsettled` is the part of `used` that
+    processes had reserved when they died.
     """
 
     def __init__(
-        self, *, resource: str, owner: str, limit: float, used: float, requested: float, flag: str | None = None
+        self,
+        *,
+        resource: str,
+        owner: str,
+        limit: float,
+        used: float,
+        requested: float,
+        flag: str | None = None,
+        unsettled: float = 0.0,
     ) -> None:
         flag = flag or f"--max-{resource.replace('_', '-')}"
+        crashed = f" Of that, {unsettled:g} may have been billed by processes that died"
+        crashed = f"{crashed}; `runax runs usage --clear` removes it." if unsettled else ""
         super().__init__(
             f"budget exceeded: '{resource}' of the {owner} is limited to {limit:g}; {used:g} is spent or reserved and "
             f"{requested:g} more is needed. Raise the limit with {flag} or ask a narrower question."
+            f"{crashed}"
         )
         self.resource, self.owner, self.limit, self.used, self.requested = resource, owner, limit, used, requested
 

@@ -244,6 +244,16 @@ class FindingsMerged(EventData):
     after: int
 
 
+class AnswerReviewed(EventData):
+    """A model reviewed the statements of an answer; `unreviewed` are those without a usable verdict."""
+
+    type: Literal["answer.reviewed"] = "answer.reviewed"
+    supported: int
+    contradicted: int
+    not_in_evidence: int
+    unreviewed: int
+
+
 class TokensChanged(EventData):
     """The tokens before and after a reduction."""
 
@@ -396,6 +406,7 @@ AnyEvent = Annotated[
     | ChunkReduced
     | ChunkFailed
     | FindingsMerged
+    | AnswerReviewed
     | TokensChanged
     | DatasetSealed
     | DatasetQueried

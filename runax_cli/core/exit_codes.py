@@ -24,7 +24,10 @@ class ExitCode(IntEnum):
     SOURCE_FAILED = 4, "source failed"
     MODEL_FAILED = 5, "model failed"
     BUDGET_STOPPED = 6, "a budget stopped the run (partial answer printed and marked)"
-    INCOMPLETE = 7, "data fetched or read incompletely, or a citation failed verification"
+    INCOMPLETE = (
+        7,
+        "data fetched or read incompletely, a statement failed its check, or no data was used",
+    )
     APPROVAL_NEEDED = 8, "approval needed but not given"
     SMOKE_FAILED = 10, "smoke or bench failed"
     SMOKE_INCONCLUSIVE = 11, "smoke inconclusive: nothing could be judged"

@@ -199,6 +199,16 @@ class Evidence(StoredModel):
     fault: Fault | None = None
     review: ReviewVerdict | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the statement must not be relied on. An inference without a fault is no failure."""
+        return self.fault is not None or (self.kind is not EvidenceKind.INFERENCE and not self.verified)
+
+    @property
+    def why_failed(self) -> str:
+        """Why it must not be relied on; "" if it has not failed."""
+        return (self.note or "not supported by its citations") if self.has_failed else ""
+
 
 class CallReport(StoredModel):
     """One call in the result. `stored` are the SQL results and tables of labels that it stored."""

@@ -35,7 +35,21 @@ def one_line(text: str, *, limit: int | None = None) -> str:
     return folded if limit is None else truncate(folded, limit)
 
 
-_CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known|summary|conversation)\b)", re.IGNORECASE)
+FENCES = (
+    "records",
+    "findings",
+    "texts",
+    "parts",
+    "known",
+    "summary",
+    "conversation",
+    "skipped",
+    "evidence",
+    "statements",
+)
+"""The tags between which prompts enclose untrusted text."""
+
+_CLOSING = re.compile(rf"<(\s*)/(?=\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<(?=[|\uFF5C][^<>|\uFF5C\s]{1,40}[|\uFF5C]>)"
     r"|<(?=(?:start_of_turn|end_of_turn|bos|eos|/?s)>)"

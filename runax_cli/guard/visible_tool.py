@@ -1,6 +1,7 @@
 """Build the tool schema that the model sees: the API's parameters, shortened, and three virtual ones.
 
 The virtual parameters (`focus`, `need`, `at_most`) say what a call is for. They are split off again before the call.
+The prompt of the main model explains them once; the tools only list them.
 """
 
 import re
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from adapters.base import Effect, JsonObject, ToolSpec
+from runax_cli.guard.redundant_text import join_repeated, without_name
 from runax_cli.models.base import ToolSchema
 
 TOOL_CHARS = 300
@@ -74,9 +76,9 @@ def _shorten_inner(value: Any, max_chars: int, *, name: str = "") -> Any:
 
 Need: TypeAlias = Literal["read", "compute"]
 
-_FOCUS: JsonObject = {"type": "string", "description": "all you need to learn from the records, in words"}
+_FOCUS: JsonObject = {"type": "string"}
 _NEED: JsonObject = {"type": "string", "enum": ["read", "compute"]}
-_AT_MOST: JsonObject = {"type": "integer", "minimum": 0, "description": "only the first n records"}
+_AT_MOST: JsonObject = {"type": "integer", "minimum": 0}
 _VIRTUAL: Mapping[str, JsonObject] = {"focus": _FOCUS, "need": _NEED, "at_most": _AT_MOST}
 _CHANGES_DATA = " (Changes data: runs only with the user's approval.)"
 
@@ -107,11 +109,16 @@ def visible_tool(spec: ToolSpec) -> VisibleTool:
     """
     own: Mapping[str, Any] = spec.parameters.get("properties") or {}
     virtual = virtual_parameter_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
+    own, shared = join_repeated(own)
     properties = dict(own) | {virtual[name]: schema for name, schema in _VIRTUAL.items() if name in virtual}
     parameters = shorten_schema({"type": "object"} | spec.parameters | {"properties": properties})
+    # Validation rejects unknown arguments anyway; the model is told when it uses one.
+    if parameters.get("additionalProperties") is False:
+        del parameters["additionalProperties"]
     warning = "" if spec.effect is Effect.READ else _CHANGES_DATA
-    description = shorten(spec.description, TOOL_CHARS) + warning
-    return VisibleTool(spec, ToolSchema(spec.name, description, parameters), virtual)
+    described = shorten(without_name(spec.description, spec.name), TOOL_CHARS)
+    description = " ".join(part for part in (described, shared) if part) + warning
+    return VisibleTool(spec, ToolSchema(spec.name, description.strip(), parameters), virtual)
 
 
 def virtual_parameter_names(own: Iterable[str]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """The spend ledger: what all processes of a user reserve and use per day and tenant, in one SQLite file.
 
 An amount is booked on the day (UTC) and the tenant of its reservation. A limit is checked and the worst case reserved
-in one transaction, so that processes cannot exceed it together. Reservations of dead processes are released. If a limit
-is set and the ledger cannot be read, nothing may be used.
+in one transaction, so that processes cannot exceed it together. What a process had reserved when it died may have been
+billed: it counts toward the limits as `perhaps` until the user clears it. If a limit is set and the ledger cannot be
+read, nothing may be used.
 """
 
 import asyncio
@@ -41,11 +42,14 @@ CREATE INDEX reserved_by_process ON reserved (process);
 """
 # Later days count too, in case the clock was set back.
 _IN_USE = (
-    "SELECT (SELECT coalesce(sum(amount), 0) FROM used WHERE day >= :day AND resource = :resource {tenant})"
+    "SELECT (SELECT coalesce(sum(amount + perhaps), 0) FROM used WHERE day >= :day AND resource = :resource {tenant})"
     " + (SELECT coalesce(sum(amount), 0) FROM reserved WHERE day >= :day AND resource = :resource {tenant})"
 )
 _OF_DAY = _IN_USE.format(tenant="")
 _OF_TENANT = _IN_USE.format(tenant="AND tenant = :tenant")
+_PERHAPS = "SELECT coalesce(sum(perhaps), 0) FROM used WHERE day >= :day AND resource = :resource {tenant}"
+_PERHAPS_OF_DAY = _PERHAPS.format(tenant="")
+_PERHAPS_OF_TENANT = _PERHAPS.format(tenant="AND tenant = :tenant")
 _BOOK = (
     "INSERT INTO used (day, tenant, resource, {column}) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (day, tenant, resource) DO UPDATE SET {column} = {column} + excluded.{column}"
@@ -71,7 +75,7 @@ class LedgerLimits:
 
 @dataclass(frozen=True, slots=True)
 class TenantSpend:
-    """The usage of a tenant on a day. `perhaps` is the possible usage of requests whose process died meanwhile."""
+    """The usage of a tenant on a day. `perhaps` is what processes had reserved when they died."""
 
     day: str
     tenant: str
@@ -155,6 +159,10 @@ class SharedLedger:
         """All booked usage, latest day first. Raises LedgerClosed."""
         return await self._in_thread(self._read_used)
 
+    async def clear_perhaps(self) -> None:
+        """Forget what dead processes may have used, on all days and of all tenants. Raises LedgerClosed."""
+        await self._in_thread(self._clear_perhaps)
+
     def close(self) -> None:
         """Finish pending bookings and close the file. A second call changes nothing."""
         self._pool.shutdown(wait=True)
@@ -183,7 +191,7 @@ class SharedLedger:
     def _insert_reservation(self, reservation: _LedgerReservation, amount: Amount) -> None:
         opened = self._ensure_open()
         with _transaction(opened.connection) as connection:
-            self._release_dead(opened)
+            self._move_dead(opened)
             for scope, resource, limits in self._limited(amount):
                 self._require(connection, scope, resource, limits=limits, day=reservation.day, amount=amount)
             rows = [
@@ -203,19 +211,27 @@ class SharedLedger:
         if used + _units(resource, requested) > _units(resource, limit, is_limit=True):
             owner = "day" if scope == "day" else f"tenant '{self.limits.name}' today"
             flag = f"--max-{scope}-{resource}"
-            spent = _value(resource, used)
+            statement = _PERHAPS_OF_DAY if scope == "day" else _PERHAPS_OF_TENANT
             raise BudgetExhausted(
-                resource=resource, owner=owner, limit=limit, used=spent, requested=requested, flag=flag
+                resource=resource,
+                owner=owner,
+                limit=limit,
+                used=_value(resource, used),
+                requested=requested,
+                flag=flag,
+                unsettled=_value(resource, self._sum(connection, statement, resource, day=day)),
             )
 
     def _in_use(self, connection: sqlite3.Connection, scope: str, resource: str, *, day: str) -> int:
-        statement = _OF_DAY if scope == "day" else _OF_TENANT
+        return self._sum(connection, _OF_DAY if scope == "day" else _OF_TENANT, resource, day=day)
+
+    def _sum(self, connection: sqlite3.Connection, statement: str, resource: str, *, day: str) -> int:
         values = {"day": day, "resource": resource, "tenant": self.limits.name}
         (units,) = connection.execute(statement, values).fetchone()
         return int(units)
 
-    def _release_dead(self, opened: _LedgerFile) -> None:
-        """Release reservations of dead processes; their requests may have been billed and are booked as `perhaps`."""
+    def _move_dead(self, opened: _LedgerFile) -> None:
+        """Book the reservations of dead processes as `perhaps`: their requests may have been billed."""
         names = [name for (name,) in opened.connection.execute("SELECT DISTINCT process FROM reserved")]
         for name in names:
             if not opened.process.is_alive(name):
@@ -243,7 +259,7 @@ class SharedLedger:
     def _refresh(self) -> None:
         opened = self._ensure_open()
         with _transaction(opened.connection) as connection:
-            self._release_dead(opened)
+            self._move_dead(opened)
             self._remaining = self._compute_remaining(connection)
 
     def _compute_remaining(self, connection: sqlite3.Connection) -> Mapping[str, float]:
@@ -256,14 +272,23 @@ class SharedLedger:
         return remaining
 
     def _read_used(self) -> tuple[TenantSpend, ...]:
-        rows = self._ensure_open().connection.execute(
-            "SELECT day, tenant, resource, amount, perhaps FROM used ORDER BY day DESC, tenant, resource"
-        )
+        opened = self._ensure_open()
+        with _transaction(opened.connection) as connection:
+            self._move_dead(opened)
+            rows = connection.execute(
+                "SELECT day, tenant, resource, amount, perhaps FROM used ORDER BY day DESC, tenant, resource"
+            ).fetchall()
         booked: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
         for day, tenant, resource, amount, perhaps in rows:
             used, maybe = booked.setdefault((day, tenant), ({}, {}))
             used[resource], maybe[resource] = _value(resource, amount), _value(resource, perhaps)
         return tuple(TenantSpend(*key, _amount(used), _amount(maybe)) for key, (used, maybe) in booked.items())
+
+    def _clear_perhaps(self) -> None:
+        opened = self._ensure_open()
+        with _transaction(opened.connection) as connection:
+            self._move_dead(opened)
+            connection.execute("UPDATE used SET perhaps = 0 WHERE perhaps > 0")
 
     def _ensure_open(self) -> _LedgerFile:
         if self._open is None:

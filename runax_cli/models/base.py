@@ -14,6 +14,7 @@ class Role(StrEnum):
     REDUCER = "reducer"
     LABELLER = "labeller"
     SUMMARIZER = "summarizer"
+    REVIEWER = "reviewer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,15 @@ class OutputSchema:
     schema: dict[str, Any]
 
 
+OnText: TypeAlias = Callable[[str], None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """A request to a model. `max_output_tokens` limits the reply and is reserved in the budget."""
+    """A request to a model. `max_output_tokens` limits the reply and is reserved in the budget.
+
+    `on_hidden` receives what the model writes besides text, such as reasoning and tool arguments, as it arrives.
+    """
 
     role: Role
     messages: tuple[Message, ...]
@@ -62,6 +69,7 @@ class ModelRequest:
     output: OutputSchema | None = None
     max_output_tokens: int = 4096
     run_id: str = ""
+    on_hidden: OnText | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +97,6 @@ class ModelReply:
     duration_s: float = 0.0
     first_token_s: float | None = None
     requests: int = 1
-
-
-OnText: TypeAlias = Callable[[str], None]
 
 
 class Model(Protocol):

@@ -14,6 +14,7 @@ from runax_cli.models.wire import (
     as_object,
     objects_in,
     read_usage,
+    strings_written,
     text_or_empty,
 )
 
@@ -48,6 +49,19 @@ class ChatWire:
     def collector(self) -> "ChatCollector":
         """See `WireFormat.collector`."""
         return ChatCollector(self._model)
+
+    def hidden_in(self, payload: Payload) -> str:
+        """See `WireFormat.hidden_in`. Further choices, which were not asked for, are hidden as a whole."""
+        choices = [
+            as_object(one.get("delta")) or as_object(one.get("message")) for one in objects_in(payload.get("choices"))
+        ]
+        if not choices:
+            return ""
+        first, *others = choices
+        content = first.get("content")
+        parts = [part for part in content if as_object(part).get("type") != "text"] if isinstance(content, list) else []
+        hidden = [value for name, value in first.items() if name not in {"content", "role"}]
+        return strings_written([*hidden, parts, others])
 
     def read(self, payload: Payload) -> WireReply:
         """See `WireFormat.read`."""

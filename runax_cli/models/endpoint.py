@@ -15,7 +15,7 @@ from adapters.clock import Clock
 from adapters.http.body_limits import BodyTooLarge, MaxSizeClient, OnHeaders
 from runax_cli.core.errors import ModelError
 from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, retry_after_s
-from runax_cli.models.wire import Payload, UnusableReply, as_object, text_or_empty
+from runax_cli.models.wire import Payload, ReplyTooLong, UnusableReply, as_object, text_or_empty
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 """Limit of a reply after decompression. A stream takes about 300 bytes per token: enough for 100,000 tokens."""
@@ -102,7 +102,7 @@ class Endpoint:
                     retryable=True,
                 )
             case BodyTooLarge():
-                return UnusableReply(f"the reply of the model '{model}' {error}.", model=model, retryable=False)
+                return ReplyTooLong(f"the reply of the model '{model}' {error}.", model=model, retryable=False)
             case _:
                 reason = excerpt(str(error), api_key=self.api_key)
                 return UnusableReply(f"the stream of the model '{model}' failed: {reason}", model=model, retryable=True)

@@ -26,7 +26,7 @@ from runax_cli.models.endpoint_errors import (
     refuses_schema,
 )
 from runax_cli.models.responses import ResponsesWire
-from runax_cli.models.wire import Payload, Quirks, Sampling, UnusableReply, WireFormat, WireReply
+from runax_cli.models.wire import Payload, Quirks, ReplyTooLong, Sampling, UnusableReply, WireFormat, WireReply
 
 ApiChoice: TypeAlias = Literal["auto", "responses", "chat"]
 
@@ -155,7 +155,9 @@ class EndpointModel:
     async def _exchange(self, wire: WireFormat, body: Payload, attempt: _Attempt) -> Payload:
         headers = {"X-Runax-Role": attempt.request.role.value, "X-Runax-Run": attempt.request.run_id}
         if attempt.on_text is None:
-            return await self._endpoint.send(wire.path, body, headers=headers)
+            payload = await self._endpoint.send(wire.path, body, headers=headers)
+            _report_hidden(wire, payload, attempt.request)
+            return payload
         return await self._streamed(wire, body, headers, attempt, attempt.on_text)
 
     async def _streamed(
@@ -164,6 +166,7 @@ class EndpointModel:
         collector = wire.collector()
         async with aclosing(self._endpoint.stream(wire.path, body, headers=headers)) as events:
             async for event in events:
+                _report_hidden(wire, event, attempt.request)
                 if piece := collector.add(event):
                     if attempt.first_token_s is None:
                         attempt.first_token_s = self._clock.monotonic() - attempt.started
@@ -173,7 +176,13 @@ class EndpointModel:
     def _without_key(self, unusable: UnusableReply) -> UnusableReply:
         """The same error with the API key masked, in case the endpoint echoes it in a reply."""
         words = excerpt(str(unusable), api_key=self._endpoint.api_key)
-        return UnusableReply(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
+        kind = ReplyTooLong if isinstance(unusable, ReplyTooLong) else UnusableReply
+        return kind(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
 
     def _error(self, refusal: HttpRefusal) -> ModelError:
         return model_error(refusal, model=self.name, base_url=self._endpoint.base_url, api_key=self._endpoint.api_key)
+
+
+def _report_hidden(wire: WireFormat, payload: Payload, request: ModelRequest) -> None:
+    if request.on_hidden is not None and (piece := wire.hidden_in(payload)):
+        request.on_hidden(piece)

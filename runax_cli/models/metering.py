@@ -20,7 +20,7 @@ from runax_cli.core.results import RoleUsage, UsageReport
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ToolSchema, Usage
 from runax_cli.models.pricing import Price
 from runax_cli.models.tokens import CalibratedCounter, RequestSize, count_off_loop, measure_off_loop
-from runax_cli.models.wire import UnusableReply
+from runax_cli.models.wire import ReplyTooLong, UnusableReply
 from runax_cli.telemetry.credential_mask import CredentialMask
 
 
@@ -34,7 +34,7 @@ class Priority(IntEnum):
 def priority_of(role: Role) -> Priority:
     """Roles that read many chunks in parallel are workers; a person waits for the others."""
     match role:
-        case Role.PLANNER | Role.AGENT | Role.SUMMARIZER:
+        case Role.PLANNER | Role.AGENT | Role.SUMMARIZER | Role.REVIEWER:
             return Priority.MAIN
         case Role.REDUCER | Role.LABELLER:
             return Priority.WORKER
@@ -89,6 +89,9 @@ class PrioritySlots:
 _MAX_PREVIEW_CHARS = 2000
 _MAX_CHARS_PER_TOKEN = 16
 _MIN_REPLY_LIMIT_CHARS = 4096
+_COUNT_EVERY_CHARS = 512
+_TOKENIZER_TOLERANCE = 1.5
+"""Tokens by the counter per token of the endpoint: until it is calibrated, its tokenizer may be the more efficient."""
 
 
 class RequestTooLarge(ModelRefused):
@@ -143,21 +146,55 @@ class Metering:
 
 
 @dataclass(slots=True)
-class _StreamListener:
-    """Passes on the pieces of a stream and keeps them, to count a broken stream. Raises `too_long` at the limit."""
+class _ReplyListener:
+    """Keeps what a model writes, to count a broken reply, and passes text on. Raises `too_long` at the limit.
 
-    on_text: OnText
-    max_chars: int
-    too_long: Exception
+    Tokens are counted each time some hundred characters have arrived, so that a stream is cut soon after its limit.
+    """
+
+    on_text: OnText | None
+    counter: CalibratedCounter
+    max_tokens: int
+    too_long: ReplyTooLong
     pieces: list[str] = field(default_factory=list)
     n_chars: int = 0
+    n_kept_chars: int = 0
+    n_new_chars: int = 0
+    n_counted: int = 0
+    n_tokens: int = 0
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether text arrives in pieces."""
+        return self.on_text is not None
 
     def receive(self, piece: str) -> None:
+        """A piece of the text."""
+        self.receive_hidden(piece)
+        if self.on_text is not None:
+            self.on_text(piece)
+
+    def receive_hidden(self, piece: str) -> None:
+        """A piece of something else that the model writes and that is billed, such as reasoning."""
+        max_chars = max_reply_chars(self.max_tokens)
+        kept = piece[: max_chars - self.n_kept_chars]
+        self.pieces.append(kept)
+        self.n_kept_chars += len(kept)
+        self.n_new_chars += len(kept)
         self.n_chars += len(piece)
-        if self.n_chars > self.max_chars:
+        if self.n_chars > max_chars or self._count_new() > self.max_tokens * _TOKENIZER_TOLERANCE:
             raise self.too_long
-        self.pieces.append(piece)
-        self.on_text(piece)
+
+    def tokens(self) -> int:
+        """The estimated tokens of everything that arrived; beyond the kept part by its proportion."""
+        counted = self.counter.count("".join(self.pieces))
+        return counted * self.n_chars // max(1, self.n_kept_chars)
+
+    def _count_new(self) -> int:
+        if self.n_new_chars >= _COUNT_EVERY_CHARS:
+            self.n_tokens += self.counter.count("".join(self.pieces[self.n_counted :]))
+            self.n_counted, self.n_new_chars = len(self.pieces), 0
+        return self.n_tokens
 
 
 class MeteredModel:
@@ -196,20 +233,21 @@ class MeteredModel:
         self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
     ) -> ModelReply:
         max_chars, too_long = max_reply_chars(request.max_output_tokens), self._too_long(request)
-        streamed = None if on_text is None else _StreamListener(on_text, max_chars, too_long)
+        received = _ReplyListener(on_text, self._metering.counter, request.max_output_tokens, too_long)
+        heard = replace(request, on_hidden=received.receive_hidden)
         try:
-            reply = await self._inner.complete(request, on_text=None if streamed is None else streamed.receive)
+            reply = await self._inner.complete(heard, on_text=None if on_text is None else received.receive)
             if _n_chars(reply) > max_chars:
                 too_long.usage = reply.usage if reply.usage.is_reported else None
                 raise too_long
-            reply = await self._with_usage(reply, size)
+            reply = await self._with_usage(reply, size, received)
         except ModelRefused as error:
             self._settle(reservation, Usage())
             if isinstance(error, ContextTooLong):
                 self._metering.counter.refused(size.counted, self._metering.effective_tokens)
             raise
         except BaseException as error:
-            self._settle(reservation, self._possibly_billed(error, size, streamed))
+            self._settle(reservation, self._possibly_billed(error, size, received))
             raise
         self._settle(reservation, reply.usage, requests=reply.requests)
         if reply.usage.is_reported:
@@ -217,8 +255,8 @@ class MeteredModel:
         self._emit_reply(reply)
         return reply
 
-    def _too_long(self, request: ModelRequest) -> UnusableReply:
-        return UnusableReply(
+    def _too_long(self, request: ModelRequest) -> ReplyTooLong:
+        return ReplyTooLong(
             f"the reply of the model '{self.name}' exceeds max_output_tokens ({request.max_output_tokens:,}); it was "
             "cut off.",
             model=self.name,
@@ -249,17 +287,21 @@ class MeteredModel:
         cost_usd = self._metering.price.cost_usd(usage)
         self._metering.meter.record(self._metering.role, usage, requests=requests, cost_usd=cost_usd)
 
-    def _possibly_billed(self, error: BaseException, size: RequestSize, streamed: _StreamListener | None) -> Usage:
+    def _possibly_billed(self, error: BaseException, size: RequestSize, received: _ReplyListener) -> Usage:
         if isinstance(error, UnusableReply) and error.usage is not None:
             return error.usage
-        text = "".join(streamed.pieces) if streamed is not None else ""
-        return Usage(size.estimate(self._metering.counter), self._metering.counter.count(text), is_reported=False)
+        # A reply that reached its limit was billed with that limit, however little of it could be counted.
+        least = received.max_tokens if isinstance(error, ReplyTooLong) else 0
+        return Usage(size.estimate(self._metering.counter), max(least, received.tokens()), is_reported=False)
 
-    async def _with_usage(self, reply: ModelReply, size: RequestSize) -> ModelReply:
+    async def _with_usage(self, reply: ModelReply, size: RequestSize, received: _ReplyListener) -> ModelReply:
         """The reply with its cost, and with counted usage if the endpoint reported none."""
         usage = reply.usage
         if not usage.is_reported:
-            text = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
+            shown = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
+            # Without streaming, the text is in the reply only.
+            heard = ("" if received.is_streamed else reply.text) + "".join(received.pieces)
+            text = max(shown, heard, key=len)
             counter = self._metering.counter
             usage = Usage(size.estimate(counter), await count_off_loop(counter, text), is_reported=False)
         return replace(reply, usage=usage, cost_usd=self._metering.price.cost_usd(usage))

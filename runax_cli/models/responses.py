@@ -17,10 +17,12 @@ from runax_cli.models.wire import (
     as_object,
     objects_in,
     read_usage,
+    strings_written,
     text_or_empty,
 )
 
 _COMPLETED = "response.completed"
+_TEXT_DELTA = "response.output_text.delta"
 _TERMINAL = frozenset({_COMPLETED, "response.incomplete", "response.failed"})
 
 
@@ -55,6 +57,14 @@ class ResponsesWire:
     def collector(self) -> "ResponsesCollector":
         """See `WireFormat.collector`."""
         return ResponsesCollector(self._model)
+
+    def hidden_in(self, payload: Payload) -> str:
+        """See `WireFormat.hidden_in`. The events at the end of a stream repeat its deltas and are left out."""
+        kind = payload.get("type")
+        if isinstance(kind, str):
+            is_hidden = kind.endswith(".delta") and kind != _TEXT_DELTA
+            return strings_written(payload.get("delta")) if is_hidden else ""
+        return strings_written([item for item in objects_in(payload.get("output")) if item.get("type") != "message"])
 
     def read(self, payload: Payload) -> WireReply:
         """See `WireFormat.read`."""
@@ -97,7 +107,7 @@ class ResponsesCollector:
         if kind is None and "output" in event:
             self._last = event
             return "".join(_text_of(event))
-        if kind == "response.output_text.delta":
+        if kind == _TEXT_DELTA:
             piece = text_or_empty(event.get("delta"))
             self._pieces.append(piece)
             return piece

@@ -58,6 +58,10 @@ class UnusableReply(ModelReplyInvalid):
         self.usage = usage
 
 
+class ReplyTooLong(UnusableReply):
+    """A reply longer than the limit of its request; it was billed with at least that limit."""
+
+
 class Collector(Protocol):
     """Collects the events of a stream into one payload."""
 
@@ -85,6 +89,9 @@ class WireFormat(Protocol):
     def collector(self) -> Collector:
         """A collector for one stream."""
 
+    def hidden_in(self, payload: Payload) -> str:
+        """What the model wrote besides text, such as reasoning and tool calls, in an event or a complete reply."""
+
     def read(self, payload: Payload) -> WireReply:
         """Read a complete reply. Raises UnusableReply."""
 
@@ -97,6 +104,28 @@ def as_object(value: Any) -> Payload:
 def objects_in(value: Any) -> Iterator[Payload]:
     """The JSON objects in a list; none if `value` is not a list."""
     yield from (item for item in (value if isinstance(value, list) else ()) if isinstance(item, dict))
+
+
+_NOT_WRITTEN = frozenset(
+    {"role", "type", "id", "call_id", "status", "format", "encrypted_content", "data", "signature"}
+)
+
+
+def strings_written(value: Any) -> str:
+    """The strings at any depth that a model wrote. Text that an endpoint sends under two names is taken once."""
+    found: dict[str, None] = {}
+    stack = [value]
+    while stack:
+        match stack.pop():
+            case str() as text:
+                found[text_or_empty(text)] = None
+            case list() as items:
+                stack.extend(reversed(items))
+            case dict() as members:
+                stack.extend(reversed([item for name, item in members.items() if name not in _NOT_WRITTEN]))
+            case _:
+                pass
+    return "".join(found)
 
 
 def text_or_empty(value: Any) -> str:

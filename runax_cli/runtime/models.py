@@ -58,7 +58,7 @@ def _role_name_setting(role: Role, configuration: Configuration) -> str | None:
             return settings.llm_reducer_name
         case Role.PLANNER:
             return settings.llm_planner_name
-        case Role.AGENT | Role.SUMMARIZER:
+        case Role.AGENT | Role.SUMMARIZER | Role.REVIEWER:
             return None
 
 

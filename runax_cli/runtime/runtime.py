@@ -89,6 +89,7 @@ class Runtime:
             sink=sink,
             limits=limits_of(settings),
             tool_limits=tool_limits_of(settings),
+            review=settings.review,
             budget=self.budget(),
             allow_writes=allow_writes,
             approver=approver,

@@ -180,6 +180,7 @@ def _override(operation: OperationSettings) -> ToolOverride:
         parallel_safe=operation.parallel_safe,
         requires_fresh_input=operation.requires_fresh_input,
         timeout_s=operation.timeout,
+        description=operation.description,
         approval=ApprovalMode(operation.write),
         allows_slashes=operation.slashes,
     )
@@ -233,6 +234,7 @@ def mcp_settings(name: str, part: McpSourceSettings, configuration: Configuratio
         timeouts={key: operation.timeout for key, operation in part.operations.items() if operation.timeout},
         approval_modes={key: ApprovalMode(operation.write) for key, operation in part.operations.items()},
         paging={key: _pagination(one.pagination) for key, one in part.operations.items() if one.pagination},
+        descriptions={key: one.description for key, one in part.operations.items() if one.description},
         page_sizes={key: one.page_size for key, one in part.operations.items() if one.page_size},
     )
 

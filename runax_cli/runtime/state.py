@@ -35,6 +35,11 @@ def has_journal(root: Path) -> bool:
     return (root / _JOURNAL).exists()
 
 
+def has_ledger(root: Path) -> bool:
+    """Whether a ledger exists."""
+    return (root / _LEDGER).exists()
+
+
 @contextmanager
 def session_folder(root: Path, session_id: str) -> Iterator[Path]:
     """A folder for the datasets of one session, locked as in use for the duration of the block."""

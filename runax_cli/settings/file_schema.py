@@ -15,7 +15,7 @@ from runax_cli.core.errors import ConfigurationError, sentence
 from runax_cli.core.validation_messages import describe_error, masked_value, setting_path
 from runax_cli.settings.settings import Count, ModelApi, Seconds, Url
 
-RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
+RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer", "reviewer"]
 Globs: TypeAlias = tuple[str, ...]
 _COMMENTS = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]
@@ -62,12 +62,14 @@ class PaginationSettings(SettingsModel):
 class OperationSettings(SettingsModel):
     """Overrides of one operation. `read: true` marks a POST that only reads.
 
+    `description` replaces what the source says about the operation, for the model and the search of tools.
     `timeout` is the timeout of one request, in seconds. `write` says if an operation that changes data needs
     approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`. `slashes: true` allows slashes in
     the values of path parameters, which are encoded.
     """
 
     pagination: PaginationSettings | None = None
+    description: str | None = Field(default=None, min_length=1)
     read: bool = False
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None

@@ -71,6 +71,7 @@ FLAGS = {
     "base_api_url": "--base-url",
     "mcp_url": "--mcp",
     "llm_name": "--model",
+    "review": "--review",
     TENANT: "--tenant",
     "cache_max_age_hours": "--no-cache",
 } | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}

@@ -11,6 +11,7 @@ from runax_cli.core.budget import Limits
 from runax_cli.settings.limits import LIMIT_SETTINGS, TENANT_HELP, LimitScope
 
 ModelApi: TypeAlias = Literal["auto", "responses", "chat"]
+ReviewMode: TypeAlias = Literal["auto", "always", "never"]
 RULES_MODEL = "rules"
 MASK = "********"
 
@@ -71,6 +72,11 @@ class Settings(BaseSettings):
         None, description="Model of the reducers and the labeler; by default `LLM_NAME`."
     )
     llm_planner_name: str | None = Field(None, description="Model of the planner; by default `LLM_NAME`.")
+    review: ReviewMode = Field(
+        "auto",
+        description="Have a model review answers against their evidence: `auto` (answers that rest on text read by a "
+        "model), `always` or `never`.",
+    )
     llm_max_context: Annotated[int, Field(ge=2048)] = Field(
         131_072, description="Context window of the model, in tokens."
     )

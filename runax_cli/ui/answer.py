@@ -25,6 +25,7 @@ from runax_cli.core.results import (
     counted,
     lineage_words,
 )
+from runax_cli.ui.answer_failures import REPORTED_AS_FAILURE
 from runax_cli.ui.console import STYLES, Environment, SafeStream, StreamName, Tone, one_line, strip_control
 
 # Raw HTML is off: Rich drops everything that looks like a tag, and an answer may contain `<anything>`.
@@ -144,16 +145,12 @@ def _stored(result: RunResult) -> Iterator[str]:
 
 
 def _unverified(evidence: tuple[Evidence, ...]) -> Iterator[str]:
-    unverified = [item for item in evidence if item.kind is EvidenceKind.INFERENCE or not item.verified]
+    """The conclusions of the model alone. Statements that failed are printed by themselves, to stderr."""
+    unverified = [item for item in evidence if item.kind is EvidenceKind.INFERENCE and not item.has_failed]
     if unverified:
         yield "Unverified:"
     for item in unverified:
-        yield f"  - {one_line(item.statement)} ({_why(item)})"
-
-
-def _why(item: Evidence) -> str:
-    reason = "inference" if item.kind is EvidenceKind.INFERENCE else "not supported by its citations"
-    return f"{reason}: {one_line(item.note)}" if item.note else reason
+        yield f"  - {one_line(item.statement)} (inference{f': {one_line(item.note)}' if item.note else ''})"
 
 
 def evidence_lines(evidence: tuple[Evidence, ...]) -> Iterator[str]:
@@ -207,12 +204,11 @@ def _state(result: RunResult) -> Iterator[str]:
             return
         case RunStatus.LIMIT:
             yield "PARTIAL: a budget stopped the run"
-        case RunStatus.INCOMPLETE if result.coverage.is_complete and result.error is None:
-            yield "INCOMPLETE: all data was read, but not every statement is supported by its citations"
         case RunStatus.INCOMPLETE | RunStatus.INTERRUPTED | RunStatus.FAILED:
             yield result.status.value.upper()
     for reason in result.coverage.reasons:
-        yield f"  - {reason.code}: {one_line(reason.text)}"
+        if reason.code not in REPORTED_AS_FAILURE:
+            yield f"  - {reason.code}: {one_line(reason.text)}"
 
 
 class AnswerNotes:

@@ -38,6 +38,7 @@ class Tone(StrEnum):
     STRUCTURE = "structure"
     TOKENS = "tokens"
     ASIDE = "aside"
+    FAILURE = "failure"
 
 
 # Reducers use a lighter blue and green than the main model: plain blue on blue is unreadable.
@@ -50,6 +51,7 @@ STYLES: Mapping[Tone, str] = {
     Tone.STRUCTURE: "magenta",
     Tone.TOKENS: "red on white",
     Tone.ASIDE: "dim",
+    Tone.FAILURE: "bold red",
 }
 
 

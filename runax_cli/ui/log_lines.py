@@ -310,6 +310,12 @@ def _findings_merged(body: ev.FindingsMerged, _actor: Actor) -> tuple[LogStage, 
 
 
 @stages.register
+def _answer_reviewed(body: ev.AnswerReviewed, _actor: Actor) -> tuple[LogStage, ...]:
+    counts = f"supported={body.supported} contradicted={body.contradicted} not_in_evidence={body.not_in_evidence}"
+    return _stage(f"[REVIEW] {counts} unreviewed={body.unreviewed}")
+
+
+@stages.register
 def _tokens_changed(body: ev.TokensChanged, _actor: Actor) -> tuple[LogStage, ...]:
     delta = body.after - body.before
     percent = f", {delta / body.before * 100:+.1f} %" if body.before else ""

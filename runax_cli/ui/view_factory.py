@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, assert_never
 from runax_cli.core.events import Event
 from runax_cli.core.results import RunResult
 from runax_cli.ui.answer import AnswerNotes, AnswerView, Certificate, StreamedAnswer, WholeAnswer
+from runax_cli.ui.answer_failures import AnswerFailures
 from runax_cli.ui.console import Environment
 from runax_cli.ui.json_output import JsonAnswer, JsonlAnswer
 from runax_cli.ui.live import LiveLog, LogView, PlainLog
@@ -16,8 +17,8 @@ Output: TypeAlias = Literal["text", "json", "jsonl"]
 class View:
     """Shows the events of a run, and then its result."""
 
-    def __init__(self, log: LogView, answer: AnswerView) -> None:
-        self._log, self._answer = log, answer
+    def __init__(self, log: LogView, answer: AnswerView, failures: AnswerFailures) -> None:
+        self._log, self._answer, self._failures = log, answer, failures
 
     def emit(self, event: Event) -> None:
         """Show one event; never raises."""
@@ -25,9 +26,10 @@ class View:
         self._answer.emit(event)
 
     def print_result(self, result: RunResult) -> None:
-        """Print the answer, and the lines below it, at the end of a run."""
+        """Print the answer, the lines below it, and why it must not be relied on, at the end of a run."""
         self._log.close()
         self._answer.finish(result)
+        self._failures.print(result)
 
     def warn(self, text: str) -> None:
         """Show a warning on stderr that belongs to no run."""
@@ -52,16 +54,17 @@ def build_view(
     evidence: bool = False,
 ) -> View:
     """The view for `output`. `quiet` shows only failures on stderr; `verbose` adds bodies to the log lines."""
+    failures = AnswerFailures(env)
     log = _log(output, env, quiet=quiet, verbose=verbose)
     match output:
         case "json":
-            return View(log, JsonAnswer(env))
+            return View(log, JsonAnswer(env), failures)
         case "jsonl":
-            return View(log, JsonlAnswer(env))
+            return View(log, JsonlAnswer(env), failures)
         case "text":
             notes = AnswerNotes(env, certificate=certificate, is_quiet=quiet, has_evidence=evidence)
             answer = StreamedAnswer(env, notes, paused=log.paused) if env.can_render else WholeAnswer(env, notes)
-            return View(log, answer)
+            return View(log, answer, failures)
         case _:
             assert_never(output)
 

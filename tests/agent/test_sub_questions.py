@@ -261,7 +261,7 @@ async def test_where_every_part_fails_the_run_failed_as_the_first_did(stage: Any
 
 @pytest.mark.parametrize("reply", [ModelReplyInvalid("not JSON", model="m", retryable=False), '{"parts": []}'])
 async def test_without_a_usable_plan_the_question_is_answered_as_one(stage: Any, reply: Any) -> None:
-    bench = await stage.start(Play(stage, [reply], {}, {TWO: "Both."}), TOOLS)
+    bench = await stage.start(Play(stage, [reply], {TWO: CALLS[BROKE]}, {TWO: "Both."}), TOOLS)
     result = await bench.session.ask(TWO)
     assert (result.answer, result.status) == ("Both.", RunStatus.COMPLETE)
     assert [body.code for body in bench.bodies("warned")] == ["plan_repaired"]
@@ -294,15 +294,20 @@ async def test_a_part_that_came_back_empty_for_its_dependency_is_asked_once_more
     play = Play(
         stage,
         [plan(part(who), part(what, 1)), plan(part(then, 1, number=2)), AssertionError("one revision only")],
-        {what: ("get_tickets", {"customer_id": 3}), then: ("get_tickets", {"customer_id": 4})},
-        {who: "Customer 4.", what: "Nothing.", then: "Nothing either."},
+        {
+            who: ("get_customers", {}),
+            what: ("get_tickets", {"customer_id": 3}),
+            then: ("get_tickets", {"customer_id": 4}),
+        },
+        {who: "Customer 4 [customers_1#1].", what: "Nothing.", then: "Nothing either."},
     )
-    bench = await stage.start(play, {"get_tickets": lambda _call: []})
+    customers = [{"id": 4, "name": "Baláž"}]
+    bench = await stage.start(play, {"get_tickets": lambda _call: [], "get_customers": lambda _call: customers})
 
     result = await bench.session.ask("Who is Baláž and what broke there?")
 
-    assert [p.answer for p in result.sub_questions] == ["Customer 4.", "Nothing either."]
-    assert [call.arguments for call in result.calls] == [{"customer_id": 4}, {"customer_id": 3}]
+    assert [p.answer for p in result.sub_questions] == ["Customer 4 [customers_1#1].", "Nothing either."]
+    assert [call.arguments for call in result.calls] == [{}, {"customer_id": 4}, {"customer_id": 3}]
     assert result.status is RunStatus.COMPLETE
 
 

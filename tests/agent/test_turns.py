@@ -444,13 +444,13 @@ async def test_a_cancellation_does_not_wait_for_an_answer_that_is_being_verified
     main = threading.current_thread()
     is_verifying, may_finish = threading.Event(), threading.Event()
 
-    def verify(_answer: str, *_given: Any, **_more: Any) -> tuple[Any, ...]:
+    def check(_answer: str, *_given: Any, **_more: Any) -> tuple[Any, ...]:
         if threading.current_thread() is not main:
             is_verifying.set()
             assert may_finish.wait(60)
         return ()
 
-    monkeypatch.setattr("runax_cli.agent.result.assembly.verify_answer", verify)
+    monkeypatch.setattr("runax_cli.agent.result.assembly.check_statements", check)
     bench = await stage.start([stage.calls(("get_tickets", {})), stage.says("An answer.")], {"get_tickets": tickets})
     asking = asyncio.create_task(bench.session.ask("q"))
     await asyncio.to_thread(is_verifying.wait, 60)
@@ -565,7 +565,7 @@ async def test_an_endpoint_that_was_never_measured_is_measured_by_a_small_reques
 
     wordy = stage.tool("get_tickets", parameters=worded(1000))
     bench = await stage.start(script, {"get_tickets": tickets}, specs=[wordy], max_context=24_000, registry=Unmeasured)
-    result = await bench.session.ask("q")
+    result = await bench.session.ask("Hello")
 
     assert result.exit_code == 0
     assert [len(request.tools) for request in bench.model.requests] == [0, 1]

@@ -1,5 +1,6 @@
 """Limits of a turn, a day and a tenant, set by option and setting."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from runax_cli.core.budget import Amount, Limits
 from runax_cli.core.results import RunResult, RunStatus
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
 
 Run = Callable[..., Any]
 QUESTION = "How many tickets does customer 4 have?"
@@ -39,6 +42,29 @@ def test_exhausted_limit_stops_only_its_tenant(ask: Any) -> None:
 
     assert ask("--tenant", "other", "--max-tenant-tokens", str(50 * used))[0].code == 0
     assert ask(MAX_DAY_TOKENS=str(used))[0].code == 6
+
+
+async def test_what_a_dead_process_reserved_stops_a_run_until_it_is_cleared(ask: Any, runax: Run) -> None:
+    path = Path(os.environ["XDG_STATE_HOME"]) / "runax" / "ledger.sqlite"
+    dead = SharedLedger(path, LedgerLimits(day=Limits(tokens=1_000_000)))
+    await dead.reserve(Amount(tokens=1_000_000))
+    dead.close()
+
+    stopped, result = ask("--limit", "day.tokens=1000000")
+    assert (stopped.code, result.status, result.usage.requests) == (6, RunStatus.LIMIT, 0)
+    assert "runax runs usage --clear" in stopped.err
+
+    (spent,) = json.loads(runax("runs", "usage", "-o", "json").out)["usage"]
+    assert (spent["tokens"], spent["unsettled_tokens"]) == (0, 1_000_000)
+    (cleared,) = json.loads(runax("runs", "usage", "--clear", "-o", "json").out)["usage"]
+    assert cleared["unsettled_tokens"] == 0
+    assert ask("--limit", "day.tokens=1000000")[0].code == 0
+
+
+def test_usage_is_shown_without_creating_a_ledger(runax: Run) -> None:
+    done = runax("runs", "usage")
+    assert (done.code, done.out) == (0, "")
+    assert not (Path(os.environ["XDG_STATE_HOME"]) / "runax" / "ledger.sqlite").exists()
 
 
 def test_unreadable_ledger_stops_a_run_only_if_a_limit_depends_on_it(ask: Any) -> None:

@@ -14,7 +14,7 @@ def test_a_question_is_answered_and_quit_leaves_with_0(terminal: Open, mock: Any
         screen.wait_for("runax>")
         screen.type(f"{PARROT}\r")
         screen.wait_for("PARROT-5150")
-        screen.wait_for("6/6 tickets fetched")
+        screen.wait_for("6/6 tickets (")
         screen.wait_for("runax>")
         screen.type("/quit\r")
         assert screen.end().code == 0

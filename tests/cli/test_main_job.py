@@ -31,7 +31,7 @@ STAGES = (
     "[REDUCER]",
     "TOKEN CHANGE:",
     "[META] total_items=261",
-    "262/262 records fetched",
+    "262/262 records (name=Baláž; customer_id=4) fetched",
 )
 
 
@@ -149,7 +149,8 @@ def test_limits_have_their_exit_codes(options: list[str], code: int, runax: Run,
     assert "Traceback" not in done.err
 
 
-def test_ctrl_c_keeps_the_pages_and_is_code_130(mock: Any) -> None:
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_the_pages_and_is_code_130(mock: Any, ends: signal.Signals) -> None:
     runax = Path(sys.executable).with_name("runax")
     with mock("--faults", "latency=0.4") as url:
         process = subprocess.Popen(
@@ -163,7 +164,7 @@ def test_ctrl_c_keeps_the_pages_and_is_code_130(mock: Any) -> None:
         for line in process.stderr:
             if "[PAGE " in line:
                 break
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ends)
         out, err = process.communicate(timeout=90)
     result = RunResult.model_validate_json(out)
     assert (process.returncode, result.status) == (130, "interrupted")

@@ -48,7 +48,7 @@ def model() -> Iterator[ScriptedEndpoint]:
 
 
 def ask(runax: Run, api: str, model: ScriptedEndpoint, *options: str) -> Any:
-    return runax("query", QUESTION, "--base-url", api, *options, variables=model.variables)
+    return runax("query", QUESTION, "--base-url", api, *options, variables={**model.variables, "REVIEW": "never"})
 
 
 def pairs_in(path: Path) -> list[tuple[int, int]]:
@@ -123,7 +123,7 @@ def test_a_resumed_run_has_its_results(runax: Run, api: str, model: ScriptedEndp
     assert len(broken.out.splitlines()) == 1
 
     model.is_broken_after = None
-    resumed = runax("runs", "resume", run_id, "-o", "json", variables=model.variables)
+    resumed = runax("runs", "resume", run_id, "-o", "json", variables={**model.variables, "REVIEW": "never"})
     assert resumed.code == 0, resumed.err
     done = runax("runs", "export", run_id, "--save", "out.csv")
     assert done.code == 0, done.err
@@ -164,7 +164,8 @@ def test_an_answer_that_cites_no_result_is_printed_and_the_stored_ones_are_named
 
 def test_no_credential_reaches_a_stored_result(runax: Run, api: str, tmp_path: Path) -> None:
     key = "sk-scripted-key-0123456789"
-    query = ("query_dataset", {"sql": f"SELECT id, '{key}' AS note FROM reviews_1"})
+    sql = f"SELECT id, '{key}' AS note FROM reviews_1 WHERE sentiment IN ('positive', 'negative')"
+    query = ("query_dataset", {"sql": sql})
     with serve(ScriptedEndpoint((SCRIPT[0], query, "There are 128 reviews [q1]."))) as model:
         done = ask(runax, api, model, "--save", "notes.csv", "-o", "json")
     assert done.code == 0, done.err

@@ -1,4 +1,4 @@
-"""A Chat Completions endpoint on loopback that plays a script to processes: one entry per result it was shown."""
+"""A Chat Completions endpoint on loopback that plays a script to processes: one entry per result or per request."""
 
 import json
 import threading
@@ -15,11 +15,13 @@ CallOf = tuple[str, Mapping[str, Any]]
 class ScriptedEndpoint:
     """Replies with the entry of `script` whose number is that of the tool results in the request.
 
-    An entry is a text, or the name and arguments of a call. While `is_broken_after` results were shown, it fails.
+    An entry is a text, or the name and arguments of a call. While `is_broken_after` results were shown, it fails. With
+    `is_by_request`, the number is that of the request, for replies that are asked for again.
     """
 
     script: Sequence[str | CallOf]
     is_broken_after: int | None = None
+    is_by_request: bool = False
     base_url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
 
@@ -42,7 +44,7 @@ class ScriptedEndpoint:
         n_results = sum(message["role"] == "tool" for message in body["messages"])
         if self.is_broken_after is not None and n_results >= self.is_broken_after:
             return None
-        entry = self.script[n_results]
+        entry = self.script[len(self.requests) - 1 if self.is_by_request else n_results]
         if isinstance(entry, str):
             return {"role": "assistant", "content": entry}
         function = {"name": entry[0], "arguments": json.dumps(entry[1])}
@@ -78,6 +80,7 @@ def _handler(endpoint: ScriptedEndpoint) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+_CHARS_PER_EVENT = 16
 _USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
@@ -90,6 +93,10 @@ def _whole(message: Mapping[str, Any]) -> dict[str, Any]:
 def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     head = {"id": "c", "object": "chat.completion.chunk", "model": "scripted"}
     delta = {**message}
+    text = delta.pop("content") or ""
+    for start in range(0, len(text), _CHARS_PER_EVENT):
+        piece = {"role": "assistant", "content": text[start : start + _CHARS_PER_EVENT]}
+        yield head | {"choices": [{"index": 0, "delta": piece, "finish_reason": None}]}
     if calls := message.get("tool_calls"):
         delta["tool_calls"] = [call | {"index": at} for at, call in enumerate(calls)]
     yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}

@@ -47,7 +47,7 @@ COMMANDS = dict(commands("", ROOT))
 def test_the_commands_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
         "query", "chat", "plan", "tools list", "tools show", "tools call", "runs list", "runs show", "runs export",
-        "runs resume", "runs schema", "runs prune",
+        "runs resume", "runs schema", "runs usage", "runs prune",
         "mock", "demo", "smoke", "bench", "config show", "config check", "config init", "doctor",
     }  # fmt: skip
 

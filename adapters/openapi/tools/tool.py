@@ -77,7 +77,7 @@ def build_tool(
         arguments = with_undeclared(arguments, override.pagination.hidden, known=named.values())
         named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
-    description = _description(operation)
+    description = override.description or _description(operation)
     room = MAX_CHARACTERS - _RESERVED_CHARACTERS - size_of({"name": name, "description": description, "parameters": 0})
     spec = ToolSpec(
         name=name,

@@ -3,7 +3,7 @@
 An answer is verified against it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -12,8 +12,10 @@ from runax_cli.agent.evidence.citations import record_citations
 from runax_cli.agent.evidence.values import ValueIndex
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, SqlEvidence
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, SqlEvidence
 from runax_cli.memory.conversation import RecordEntity, entities_in
+
+_SHOWS_DATA = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
 
 
 class RecordLookup(Protocol):
@@ -64,10 +66,23 @@ class ShownDataset:
         return replace(self, rows=set(self.rows), quotes=dict(self.quotes), findings=findings)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCall:
+    """A call of a source and what it returned. `records_total` is None unless it is exact, `dataset` if it is empty."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    dataset: str | None
+    records_read: int
+    records_total: int | None
+    is_complete: bool
+
+
 class ShownData:
     """What the main model was shown in a whole session, by dataset and by query.
 
-    `uncited_values` need no citation: totals of results, and arguments of calls. `arguments` are those of all calls.
+    `uncited_values` need no citation: totals of results, and arguments of calls. `arguments` are those of all calls,
+    `calls` those that returned records or found none.
     """
 
     def __init__(self) -> None:
@@ -75,6 +90,7 @@ class ShownData:
         self.queries: dict[str, SqlEvidence] = {}
         self.uncited_values: list[Any] = []
         self.arguments: list[Any] = []
+        self.calls: list[ShownCall] = []
         self._totals: list[int] = []
 
     @property
@@ -89,6 +105,7 @@ class ShownData:
         copy.queries = dict(self.queries)
         copy.uncited_values = list(self.uncited_values)
         copy.arguments = list(self.arguments)
+        copy.calls = list(self.calls)
         copy._totals = list(self._totals)
         for outcome in outcomes:
             copy._add(outcome)
@@ -103,6 +120,8 @@ class ShownData:
             self._totals.append(outcome.coverage.records_total)
         if outcome.sql is not None:
             self.queries[outcome.sql.id] = outcome.sql
+        elif outcome.envelope.status in _SHOWS_DATA:
+            self.calls.append(_shown_call(outcome))
         in_rows = () if outcome.sql is None else outcome.sql.records
         for dataset, row in (*_records_by_reference(envelope.data), *in_rows):
             if dataset in self.datasets:
@@ -124,6 +143,18 @@ class ShownData:
                 shown.findings.setdefault(row, []).append(finding.statement)
             if finding.quote and finding.is_quote_verified:
                 shown.quotes.update({row: finding.quote for row in finding.records if row not in shown.quotes})
+
+
+def _shown_call(outcome: CallOutcome) -> ShownCall:
+    coverage, report = outcome.coverage, outcome.report
+    return ShownCall(
+        tool=report.tool,
+        arguments=report.arguments,
+        dataset=None if outcome.dataset is None else outcome.dataset.name,
+        records_read=coverage.records_read,
+        records_total=coverage.records_total if coverage.total_is is TotalIs.EXACT else None,
+        is_complete=coverage.is_complete,
+    )
 
 
 def _records_by_reference(data: Any) -> Iterator[tuple[str, int]]:

@@ -20,7 +20,8 @@ from runax_cli.agent.evidence.shown import ShownData
 from runax_cli.core.results import Evidence
 
 _CERTIFICATE_LIKE = re.compile(
-    r"^\W*(?:\d[\d\s,.]*/\s*\d[\d\s,.]*\s+\S+\s+fetched\b.*|no data was used\b.*|.*\s·\s.*\brun [0-9a-f]{4,}\W*)$",
+    r"^\W*(?:\d[\d\s,.]*/\s*\d[\d\s,.]*\s+\S+\s+(?:\(.*\)\s+)?fetched\b.*|no data was used\b.*"
+    r"|.*\s·\s.*\brun [0-9a-f]{4,}\W*)$",
     re.IGNORECASE,
 )
 

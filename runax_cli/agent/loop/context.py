@@ -86,13 +86,15 @@ class TurnContext:
         run_id: str,
         dataset_tools: Callable[[], Sequence[ToolSchema]] = tuple,
         future_tools: Sequence[ToolSchema] = (),
+        as_shown: Callable[[ToolSchema], ToolSchema] = lambda schema: schema,
         can_summarize: bool = False,
         entities: Sequence[RecordEntity] = (),
     ) -> None:
         """Create the context of one turn.
 
         `tools` may change between requests: found tools are added. `dataset_tools` returns the tools over datasets that
-        can be called now, `future_tools` are those that there may be later. `can_summarize` is set if a Summarizer is
+        can be called now, `future_tools` are those that there may be later. `as_shown` returns the schema of a tool as
+        the next request shows it, which may be shorter. `can_summarize` is set if a Summarizer is
         used. `entities` were named by records of earlier turns, which the question may refer to.
         """
         earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
@@ -105,6 +107,7 @@ class TurnContext:
         self._question = question
         self._summary_tokens = summary_threshold(effective_tokens) if can_summarize else None
         self._tools, self._dataset_tools, self._future_tools = tools, dataset_tools, tuple(future_tools)
+        self._as_shown = as_shown
         self._counter = counter
         self._run_id = run_id
         self.answer_reserve = min(MAX_ANSWER_TOKENS, effective_tokens // _ANSWER_SHARE)
@@ -116,7 +119,7 @@ class TurnContext:
         limit = self.effective_tokens if most_tokens is None else min(self.effective_tokens, most_tokens)
         folded: list[str] = []
         while True:
-            tools = () if is_last else (*self._tools, *self._dataset_tools())
+            tools = () if is_last else (*map(self._as_shown, self._tools), *self._dataset_tools())
             request = self._request(working, tools=tools)
             size = await measure_off_loop(request, self._counter)
             bound = size.bound(self._counter)
@@ -154,7 +157,7 @@ class TurnContext:
 
     async def free_tokens(self, working: WorkingMemory) -> int:
         """Tokens that results may still take before older ones must be folded."""
-        tools = (*self._tools, *(tuple(self._dataset_tools()) or self._future_tools))
+        tools = (*map(self._as_shown, self._tools), *(tuple(self._dataset_tools()) or self._future_tools))
         size = await measure_off_loop(self._request(working, tools=tools), self._counter)
         return max(0, self.effective_tokens - self.answer_reserve - size.bound(self._counter))
 

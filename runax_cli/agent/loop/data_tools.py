@@ -15,7 +15,7 @@ from runax_cli.guard.visible_tool import VisibleTool, visible_tool
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.tokens import CalibratedCounter
 
-VERSION = 1
+VERSION = 2
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition"}
@@ -38,14 +38,14 @@ QUERY = _tool(
 LABEL = _tool(
     "label_dataset",
     DataTool.LABEL,
-    "Have each row's text read and given one of `labels` (or the properties of `schema`); labels become a table to "
-    "query. Only for what no SQL condition can tell.",
+    "Have each row's text read and given one of `labels`, a closed list with one for none of them (or the properties "
+    "of the JSON `schema`); labels become a table. Only for what no SQL condition can tell.",
     ["dataset", "columns", "instruction"],
     dataset=_TEXT,
-    columns={"type": "array", "items": _TEXT, "minItems": 1, "description": "text to read, as few as possible"},
+    columns={"type": "array", "items": _TEXT, "minItems": 1},
     instruction=_TEXT,
-    labels={"type": "array", "items": _TEXT, "description": "closed list, with one for none of them"},
-    schema={"type": "object", "description": "JSON Schema with scalar properties"},
+    labels={"type": "array", "items": _TEXT},
+    schema={"type": "object"},
     where=_WHERE,
 )
 READ = _tool(

@@ -1,8 +1,9 @@
 """A model that writes its requests to the journal: request, reply and cost.
 
-Requests of the main model, planner and summarizer are units of work, keyed by run, content, and the number of earlier
-equal requests. A resumed run takes replies that it has paid for from the journal, and sends only unanswered requests.
-For other roles only the cost is recorded here. If the journal cannot be written, the run continues with one warning.
+Requests of the main model, planner, summarizer and reviewer are units of work, keyed by run, content, and the number
+of earlier equal requests. A resumed run takes replies that it has paid for from the journal, and sends only
+unanswered requests. For other roles only the cost is recorded here. If the journal cannot be written, the run
+continues with one warning.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from runax_cli.models.tokens import CalibratedCounter, measure
 OnStoreError = Callable[[StoreError], None]
 OnReplayed = Callable[[ModelRequest, ModelReply], None]
 _REPLY = TypeAdapter(ModelReply)
-_REPLAYED_ROLES = frozenset({Role.AGENT, Role.PLANNER, Role.SUMMARIZER})
+_REPLAYED_ROLES = frozenset({Role.AGENT, Role.PLANNER, Role.SUMMARIZER, Role.REVIEWER})
 
 
 def _ignore(_request: ModelRequest, _reply: ModelReply) -> None:
@@ -136,7 +137,7 @@ class JournaledModel:
 def _entry_kind(role: Role) -> EntryKind | None:
     """The kind of journal entry for a role; None for reducers, whose replies the pipeline stores."""
     match role:
-        case Role.AGENT | Role.PLANNER | Role.SUMMARIZER:
+        case Role.AGENT | Role.PLANNER | Role.SUMMARIZER | Role.REVIEWER:
             return EntryKind.STEP
         case Role.LABELLER:
             return EntryKind.LABEL

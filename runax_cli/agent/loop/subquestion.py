@@ -7,18 +7,25 @@ from functools import partial
 
 from adapters.clock import Clock, SystemClock
 from runax_cli.agent import prompts
+from runax_cli.agent.evidence.answer_verifier import CheckedStatement
+from runax_cli.agent.evidence.shown import ShownData
+from runax_cli.agent.evidence.verify import check_statements
+from runax_cli.agent.loop.answer_stream import AnswerStream
 from runax_cli.agent.loop.context import TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
 from runax_cli.agent.loop.entity_sweeper import EntitySweeper
 from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_reply
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
+from runax_cli.agent.loop.repetition import find_repetition
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
-from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
-from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolBrevity, ToolLimits, ToolSelection
+from runax_cli.agent.loop.turn import Turn, TurnDependencies
+from runax_cli.agent.planning.data_need import needs_data
 from runax_cli.agent.planning.everything import entity_request
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.planning.planner import Planner
+from runax_cli.agent.result.data_use import has_earlier_data, uses_no_data
 from runax_cli.agent.result.verdict import Stopped, TurnEnd
 from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
@@ -29,7 +36,7 @@ from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal
-from runax_cli.models.base import Model, OnText, Role
+from runax_cli.models.base import Model, OnText, Role, ToolSchema
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 
@@ -38,8 +45,9 @@ from runax_cli.models.registry import ModelRegistry
 class RunContext:
     """What all sub-questions of a run share. `parallel_calls` is the limit of each.
 
-    `entities` were named by records of earlier turns. `early_answer` is called with the number of a sub-question after
-    each step with calls: if it returns a text, that is the answer.
+    `entities` were named by records of earlier turns, `shown` is what these turns showed. `user_text` is all text from
+    the user, and the date of the run: its figures need no citation. `early_answer` is called with the number of a
+    sub-question after each step with calls: if it returns a text, that is the answer.
     """
 
     run_id: str
@@ -57,6 +65,8 @@ class RunContext:
     parallel_calls: int
     tool_limits: ToolLimits = DEFAULT_LIMITS
     entities: tuple[RecordEntity, ...] = ()
+    shown: ShownData = field(default_factory=ShownData)
+    user_text: str = ""
     early_answer: Callable[[int | None], str | None] = lambda _number: None
     clock: Clock = field(default_factory=SystemClock)
 
@@ -112,8 +122,10 @@ class SubQuestionRun:
     def __init__(self, input_: SubQuestionInput, run: RunContext, *, budget: Budget, on_text: OnText | None) -> None:
         self.input, self._run, self.budget = input_, run, budget
         self.emitter = run.emitter if input_.number is None else run.emitter.child(sub_question=input_.number)
-        self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=input_.number is not None)
+        self._stream = self._answer_stream(on_text)
+        self._shown: tuple[int, ShownData] = (0, run.shown)
         self._tools = self._tool_selection()
+        self._brevity = self._tool_brevity()
         context = self._context()
         self.calls = self._calls(context)
         self.sweeper = self._entity_sweeper()
@@ -126,6 +138,15 @@ class SubQuestionRun:
         return self._stream.text if self.end is None else self.end.text
 
     @property
+    def needs_data(self) -> bool:
+        """Whether it can only be answered from data, and other sub-questions gave it none."""
+        sources = self._run.tools.sources
+        names = [schema.name for schema in self._tools.offered if schema.name in sources]
+        if not names or self.input.context:
+            return False
+        return needs_data(self.input.sub.question, names, has_earlier_data=has_earlier_data(self._run.shown))
+
+    @property
     def sweep(self) -> SweepReport | None:
         """What was read for "everything about" an entity; None if it asks for something else."""
         return None if self.sweeper is None else self.sweeper.report(self.calls.requested)
@@ -136,14 +157,39 @@ class SubQuestionRun:
             self.emitter.emit(await asyncio.to_thread(self._select_tools))
             self.end = await self._turn.run()
         except RunaxError as error:
-            self.end = Stopped(error, self._stream.text)
+            self.end = Stopped(error, self._stream.text, self._stream.streamed)
         return self.end
 
     def stopped_by(self, error: BaseException) -> TurnEnd:
         """How it ended if `error` ended the run. A sub-question may have ended before; the whole question has not."""
         if self.end is not None and self.input.number is not None:
             return self.end
-        return Stopped(error, self.text)
+        return Stopped(error, self.text, self._stream.streamed)
+
+    def _answer_stream(self, on_text: OnText | None) -> AnswerStream:
+        return AnswerStream(
+            self.emitter,
+            check=self._check,
+            on_text=on_text,
+            may_stream=lambda text: not self._lacks_data(text) and find_repetition(text) is None,
+            is_silent=self.input.number is not None,
+        )
+
+    def _check(self, answer: str) -> list[CheckedStatement]:
+        """Check a text against what its calls have shown so far. Blocking."""
+        shown = self._shown_so_far()
+        return check_statements(answer, shown, question=self._run.user_text, asked=self.input.sub.question)
+
+    def _shown_so_far(self) -> ShownData:
+        """What the session and the calls have shown. Kept until another call returns, since it is indexed once."""
+        outcomes = [call.outcome for call in self.calls.requested if call.outcome is not None]
+        if self._shown[0] != len(outcomes):
+            self._shown = (len(outcomes), self._run.shown.with_outcomes(outcomes))
+        return self._shown[1]
+
+    def _lacks_data(self, answer: str) -> bool:
+        """Whether an answer needs data and is based on none."""
+        return self.needs_data and uses_no_data(answer, self.calls.requested, self._run.shown)
 
     def _tool_selection(self) -> ToolSelection:
         run, registry = self._run, self._run.registry
@@ -153,6 +199,18 @@ class SubQuestionRun:
     def _select_tools(self) -> ToolsOffered:
         self._tools.select_for(self.input.sub.question)
         return tools_offered(self._tools, self._run.tools.sources)
+
+    def _tool_brevity(self) -> ToolBrevity | None:
+        """None with the rules model, which reads arguments from schemas only."""
+        run = self._run
+        if run.registry.config(Role.AGENT).is_rules:
+            return None
+        return ToolBrevity(tools=run.tools.sources, datasets=run.datasets, planned=self.input.sub.tools)
+
+    def _as_offered(self, schema: ToolSchema) -> ToolSchema:
+        if self._brevity is None or self._tools.is_partial:
+            return schema
+        return self._brevity.schema(schema, self.calls.requested)
 
     def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
@@ -166,6 +224,7 @@ class SubQuestionRun:
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
+            as_shown=self._as_offered,
             can_summarize=not registry.config(Role.AGENT).is_rules,
             entities=() if registry.config(Role.AGENT).is_rules else run.entities,
         )
@@ -211,6 +270,7 @@ class SubQuestionRun:
             summarizer=self._summarizer(),
             call_prefix="call" if number is None else f"part{number}_call",
             early_answer=lambda: self._run.early_answer(number),
+            lacks_data=self._lacks_data,
             sweeper=self.sweeper,
         )
 

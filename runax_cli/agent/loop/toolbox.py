@@ -1,5 +1,7 @@
 """Selects the tools that the main model is offered: all, or if these are too many, the most relevant and `find_tools`.
 
+A tool that the question hardly needs is shown as one line; its arguments are still checked against its whole schema.
+
 The ranking of tools is in `adapters.tool_search`.
 """
 
@@ -13,8 +15,12 @@ from adapters.base import Effect, ToolSpec
 from adapters.json_text import compact_json
 from adapters.pagination.vocabulary.members import singular
 from adapters.tool_search import RankedTool, ToolIndex, count_areas, requests_change
+from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.untrusted_text import without_template_marks
-from runax_cli.guard.visible_tool import VisibleTool, shorten, visible_tool
+from runax_cli.executor.outcome import EnvelopeStatus
+from runax_cli.guard.duplicates import data_fingerprint
+from runax_cli.guard.redundant_text import as_line
+from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, shorten, visible_tool
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.tokens import CalibratedCounter
 
@@ -24,6 +30,8 @@ MAX_FOUND = 8
 MAX_AREAS = 24
 MAX_PLANNER_TOOLS = 40
 _DESCRIPTION_CHARS = 120
+_BRIEF_CHARS = 120
+_ANSWERED = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
 _GUESS_SHARE = 2
 _CONTEXT_SHARE = 2
 _FIND_SHARE = 4
@@ -219,7 +227,7 @@ class ToolSelection(Mapping[str, VisibleTool]):
     def search(self, query: str) -> tuple[str, ...]:
         """Names of the tools that match `query` best. Blocking, thread-safe: does not change the list."""
         best = [one.spec.name for one in self._registry.rank(query)[:MAX_FOUND]]
-        return tuple(self._affordable(best, ToolLimits(tools=None, tokens=self._limits.divided_by(_FIND_SHARE).tokens)))
+        return tuple(self._affordable(best, replace(self._limits, tokens=self._limits.divided_by(_FIND_SHARE).tokens)))
 
     def add_found(self, names: Sequence[str]) -> None:
         """Add found tools to the list. Like `pin`, not thread-safe."""
@@ -255,6 +263,63 @@ class ToolSelection(Mapping[str, VisibleTool]):
                 kept.add(name)
                 tokens += tokens_of_tool
         return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolBrevity:
+    """Decides which tools of a sub-question are shown in short.
+
+    These are the tools whose records without any filter are in a dataset already (`datasets` maps fingerprints of data
+    to names), those that the plan does not name (`planned` is empty if it names none), and all once a call has
+    succeeded. A tool whose latest call was invalid is shown whole, so that a model can correct the call.
+    """
+
+    tools: Mapping[str, VisibleTool]
+    datasets: Mapping[str, str]
+    planned: frozenset[str] = frozenset()
+
+    def schema(self, schema: ToolSchema, calls: Sequence[RequestedCall]) -> ToolSchema:
+        """The schema of a tool as the next request shows it, after `calls`."""
+        tool = self.tools.get(schema.name)
+        if tool is None or _was_invalid(schema.name, calls):
+            return schema
+        dataset = None if tool.spec.requires_fresh_input else self._dataset_of(schema.name)
+        if dataset is not None:
+            return _shorter(schema, f"All its records are in {dataset}.")
+        if not self._is_unplanned(schema.name) and not any(call.envelope.status in _ANSWERED for call in calls):
+            return schema
+        return _shorter(schema, shorten(schema.description, _BRIEF_CHARS))
+
+    def _is_unplanned(self, name: str) -> bool:
+        return bool(self.planned) and self.planned <= self.tools.keys() and name not in self.planned
+
+    def _dataset_of(self, name: str) -> str | None:
+        return self.datasets.get(data_fingerprint(name, SplitArguments(api={})))
+
+
+def _was_invalid(name: str, calls: Sequence[RequestedCall]) -> bool:
+    latest = next((call for call in reversed(calls) if call.envelope.tool == name), None)
+    return latest is not None and latest.envelope.status is EnvelopeStatus.VALIDATION_ERROR
+
+
+def _shorter(schema: ToolSchema, description: str) -> ToolSchema:
+    """A tool as one line; required arguments keep their schemas. Unchanged if that saves nothing."""
+    parameters = schema.parameters
+    required = parameters.get("required") or []
+    properties: Mapping[str, Any] = parameters.get("properties") or {}
+    optional = {name: inner for name, inner in properties.items() if name not in required}
+    if not optional:
+        return schema
+    line = f"{description} Arguments: {as_line({'properties': optional})}".strip()
+    kept = {key: value for key, value in parameters.items() if key in ("$defs", "definitions", "required")}
+    # Servers that constrain replies to the schema allow other arguments only if it says so.
+    brief = {
+        "type": "object",
+        "properties": {name: properties[name] for name in required if name in properties},
+        "additionalProperties": True,
+    }
+    short = replace(schema, description=line, parameters=brief | kept)
+    return short if len(schema_text(short)) < len(schema_text(schema)) else schema
 
 
 def describe_tool(tool: VisibleTool) -> dict[str, str]:

@@ -10,8 +10,11 @@ from typing import Any, TypeAlias, assert_never
 
 from runax_cli.agent import prompts
 from runax_cli.agent.evidence.shown import entities_of
+from runax_cli.agent.evidence.verify import strip_certificates
+from runax_cli.agent.loop.answer_stream import AnswerStream
 from runax_cli.agent.loop.context import TurnContext
 from runax_cli.agent.loop.entity_sweeper import EntitySweeper
+from runax_cli.agent.loop.repetition import Repetition, cut_repetition, find_repetition
 from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import TurnCalls
 from runax_cli.agent.result.requested_call import RequestedCall
@@ -25,63 +28,12 @@ from runax_cli.core.errors import (
     ModelReplyInvalid,
     NoProgress,
 )
-from runax_cli.core.event_types import AnswerDelta, BudgetNoted, ContextMeasured, Warned
+from runax_cli.core.event_types import BudgetNoted, ContextMeasured, Warned
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import counted
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.memory.conversation import WorkingMemory
-from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, ToolCall
-
-_PARAGRAPH_END = "\n\n"
-
-
-class AnswerStream:
-    """Streams the answer to the events, and to `on_text` if given.
-
-    The first paragraph is held back until it is complete, since text before tool calls is not an answer. A silent
-    stream only collects the text: the answers of several sub-questions are emitted together.
-    """
-
-    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_silent: bool = False) -> None:
-        self._emitter = emitter
-        self._on_text = on_text
-        self._is_silent = is_silent
-        self._held = ""
-        self.text = ""
-
-    def start_reply(self) -> None:
-        """Start a new reply."""
-        self._held, self.text = "", ""
-
-    def write(self, piece: str) -> None:
-        """Add a piece of the reply."""
-        is_first_paragraph = _PARAGRAPH_END not in self.text
-        self.text += piece
-        if not is_first_paragraph:
-            self._emit(piece)
-        elif _PARAGRAPH_END in self.text:
-            self._held = ""
-            self._emit(self.text)
-        else:
-            self._held = self.text
-
-    def finish(self) -> None:
-        """The reply is the answer: emit the text that is held back."""
-        held, self._held = self._held, ""
-        if held:
-            self._emit(held)
-
-    def discard(self) -> None:
-        """The reply is not the answer: drop its text."""
-        self._held, self.text = "", ""
-
-    def _emit(self, piece: str) -> None:
-        if self._is_silent:
-            return
-        self._emitter.emit(AnswerDelta(text=piece))
-        if self._on_text is not None:
-            self._on_text(piece)
-
+from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, Prompt, ToolCall
 
 MAX_EMPTY_REPLIES = 2
 MAX_CALLS_PER_REPLY = 32
@@ -110,7 +62,8 @@ class TurnDependencies:
     """What a turn needs. `is_calibrated` returns whether the endpoint has reported its own token count.
 
     `call_prefix` makes the ids of its calls unique in the run. `early_answer` is called after each step with calls: if
-    it returns a text, that is the answer. `sweeper` may request calls before each step of the model.
+    it returns a text, that is the answer. `lacks_data` returns whether an answer needs data and is based on none.
+    `sweeper` may request calls before each step of the model.
     """
 
     model: Model
@@ -123,6 +76,7 @@ class TurnDependencies:
     summarizer: Summarizer | None = None
     call_prefix: str = "call"
     early_answer: Callable[[], str | None] = lambda: None
+    lacks_data: Callable[[str], bool] = lambda _answer: False
     sweeper: EntitySweeper | None = None
 
 
@@ -133,6 +87,8 @@ class Turn:
         self._deps = dependencies
         self._working = WorkingMemory()
         self._empty_replies = 0
+        self._has_repeated = False
+        self._was_told_to_call = False
         self._n_calls = 0
         self._answer_budget: Reservation | None = None
         self._was_too_long = False
@@ -191,10 +147,10 @@ class Turn:
         except BudgetExhausted as limit:
             return ForceAnswer(limit)
         except ModelError as error:
-            return Stopped(error, self._deps.stream.text)
+            return self._stopped(error)
         if reply.tool_calls:
             return await self._run_calls(reply)
-        return self._handle_text(reply)
+        return await self._handle_text(reply)
 
     async def _planned_step(self) -> StepOutcome | None:
         """Run the calls that code requests; None if there are none."""
@@ -207,15 +163,47 @@ class Turn:
             self._working.add(Message("user", planned.note))
         return outcome
 
-    def _handle_text(self, reply: ModelReply) -> StepOutcome:
-        if reply.text.strip():
-            self._deps.stream.finish()
-            return Answered(reply.text)
+    async def _handle_text(self, reply: ModelReply) -> StepOutcome:
+        text = strip_certificates(reply.text)
+        if not text:
+            return self._handle_empty(reply)
+        if (repetition := find_repetition(text)) is not None:
+            return await self._handle_repetition(text, repetition)
+        if not self._was_told_to_call and self._deps.lacks_data(text):
+            self._was_told_to_call = True
+            why = "the answer is based on no data; the model is asked to call a tool first"
+            return self._ask_again(prompts.AGENT_CALL_FIRST, code="no_data_used", why=why)
+        await self._deps.stream.finish(text)
+        return Answered(text, self._deps.stream.streamed)
+
+    def _handle_empty(self, reply: ModelReply) -> StepOutcome:
         self._empty_replies += 1
         if self._empty_replies < MAX_EMPTY_REPLIES:
             self._working.add(Message("user", prompts.AGENT_EMPTY.text))
             return RunAgain()
         return Stopped(_empty_reply_error(reply.model))
+
+    async def _handle_repetition(self, text: str, repetition: Repetition) -> StepOutcome:
+        """Ask once more for an answer that does not repeat itself. A second repetition ends the turn."""
+        why = f"the reply repeats itself: '{repetition.text}'"
+        if not self._has_repeated:
+            self._has_repeated = True
+            return self._ask_again(prompts.AGENT_REPEATED, code="reply_repeated", why=f"{why}; it is asked for again")
+        error = NoProgress(f"{why}, also when it was asked for again. Ask in other words, or use another model.")
+        self._emit_stop(error)
+        answer = cut_repetition(text, repetition)
+        await self._deps.stream.finish(answer)
+        return Limited(answer, error, self._deps.stream.streamed)
+
+    def _ask_again(self, prompt: Prompt, *, code: str, why: str) -> StepOutcome:
+        """Reject a reply. It does not stay in the conversation, where the model would repeat it."""
+        self._deps.stream.discard()
+        self._deps.emitter.emit(Warned(code=code, text=why))
+        self._working.add(Message("user", prompt.text))
+        return RunAgain()
+
+    def _stopped(self, error: ModelError) -> Stopped:
+        return Stopped(error, self._deps.stream.text, self._deps.stream.streamed)
 
     async def _run_calls(self, reply: ModelReply) -> StepOutcome:
         self._deps.stream.discard()
@@ -236,14 +224,18 @@ class Turn:
         try:
             reply = await self._reply(is_last=True)
         except BudgetExhausted as second:
-            return Limited(self._deps.stream.text, second if isinstance(limit, NoProgress) else limit)
+            why = second if isinstance(limit, NoProgress) else limit
+            return Limited(self._deps.stream.text, why, self._deps.stream.streamed)
         except ModelError as error:
-            return Stopped(error, self._deps.stream.text)
-        self._deps.stream.finish()
+            return self._stopped(error)
+        text = strip_certificates(reply.text)
+        if (repetition := find_repetition(text)) is not None:
+            text = cut_repetition(text, repetition)
+        await self._deps.stream.finish(text)
         if reply.tool_calls:
-            text = "the model requested calls in its last reply, which has no tools; they were ignored"
-            self._deps.emitter.emit(Warned(code="calls_ignored", text=text))
-        return Limited(reply.text, limit)
+            ignored = "the model requested calls in its last reply, which has no tools; they were ignored"
+            self._deps.emitter.emit(Warned(code="calls_ignored", text=ignored))
+        return Limited(text, limit, self._deps.stream.streamed)
 
     async def _reply(self, *, is_last: bool) -> ModelReply:
         """Get a reply. A request that the endpoint rejects as too long is shortened and sent again, once."""
@@ -264,8 +256,8 @@ class Turn:
             self._deps.calls.forget(call_id)
         self._emit_context(sized.used_tokens, sized.folded)
         request = sized.request if most is None else _with_less_output(sized.request, most - sized.bound_tokens)
-        self._deps.stream.start_reply()
-        return await self._deps.model.complete(request, on_text=self._deps.stream.write)
+        async with self._deps.stream.reply() as on_text:
+            return await self._deps.model.complete(request, on_text=on_text)
 
     async def _summarize(self) -> None:
         if self._deps.summarizer is None:

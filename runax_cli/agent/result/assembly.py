@@ -3,18 +3,22 @@
 `assemble` is pure: it changes nothing that it is given. `Session.absorb` takes over what a session remembers.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from runax_cli.agent.evidence.review import Judgement, apply_review
 from runax_cli.agent.evidence.shown import ShownData, entities_of
-from runax_cli.agent.evidence.verify import strip_certificates, verify_answer
+from runax_cli.agent.evidence.verify import check_statements, strip_certificates
 from runax_cli.agent.planning.plan import SubQuestion
+from runax_cli.agent.result.annotation import annotate
+from runax_cli.agent.result.data_use import uses_no_data
 from runax_cli.agent.result.requested_call import RequestedCall, coverage_with_sweeps, total_coverage
 from runax_cli.agent.result.verdict import (
     RunVerdict,
     SubQuestionResult,
     TurnEnd,
     combine_answers,
+    coverage_with_answer,
     coverage_with_verdict,
     decide_verdict,
     run_verdict,
@@ -27,12 +31,16 @@ from runax_cli.memory.conversation import RecordEntity
 class EndedSubQuestion:
     """A sub-question, how it ended, and its calls. One that never started has no calls.
 
-    `sweep` is set if it asked for everything about an entity.
+    `needs_data` is set if it can only be answered from data, and no other sub-question gave it any. `sweep` is set if
+    it asked for everything about an entity. `judgements` are the verdicts of a review, by where their statement starts
+    in the answer.
     """
 
     sub_question: SubQuestion
     end: TurnEnd
     calls: tuple[RequestedCall, ...] = ()
+    needs_data: bool = False
+    judgements: Mapping[int, Judgement] = field(default_factory=dict)
     sweep: SweepReport | None = None
 
 
@@ -86,7 +94,7 @@ def assemble(run: EndedRun) -> RunAssembly:
     return RunAssembly(
         answer=combine_answers(results, question=run.question),
         verdict=verdict,
-        coverage=coverage_with_verdict(verdict, coverage),
+        coverage=coverage_with_verdict(verdict, _with_reasons(coverage, results)),
         sub_questions=tuple(result.report() for result in results),
         calls=tuple(call.report for call in calls),
         evidence=_all_evidence(results),
@@ -98,17 +106,29 @@ def assemble(run: EndedRun) -> RunAssembly:
 
 
 def _result(ended: EndedSubQuestion, shown: ShownData, user_text: str) -> SubQuestionResult:
-    answer = strip_certificates(ended.end.text)
-    coverage = coverage_with_sweeps(total_coverage(ended.calls), () if ended.sweep is None else (ended.sweep,))
-    evidence = verify_answer(answer, shown, question=user_text)
+    end, calls = ended.end, ended.calls
+    text = strip_certificates(end.text)
+    checked = check_statements(text, shown, question=user_text, asked=ended.sub_question.question)
+    checked = apply_review(checked, ended.judgements)
+    answer = annotate(text, checked, streamed=end.streamed)
+    lacks_data = ended.needs_data and uses_no_data(text, calls, shown)
+    coverage = coverage_with_sweeps(total_coverage(calls), () if ended.sweep is None else (ended.sweep,))
+    verdict = decide_verdict(end, calls=calls, coverage=coverage, evidence=answer.evidence, lacks_data=lacks_data)
     return SubQuestionResult(
         sub_question=ended.sub_question,
-        answer=answer,
-        calls=ended.calls,
-        coverage=coverage,
-        evidence=evidence,
-        verdict=decide_verdict(ended.end, calls=ended.calls, coverage=coverage, evidence=evidence),
+        answer=answer.text,
+        calls=calls,
+        coverage=coverage_with_answer(coverage, end, answer.evidence, lacks_data=lacks_data),
+        evidence=answer.evidence,
+        verdict=verdict,
     )
+
+
+def _with_reasons(coverage: Coverage, results: Sequence[SubQuestionResult]) -> Coverage:
+    """The coverage of the run with the reasons of its sub-questions."""
+    reasons = dict.fromkeys((*coverage.reasons, *(reason for result in results for reason in result.coverage.reasons)))
+    is_complete = coverage.is_complete and all(result.coverage.is_complete for result in results)
+    return coverage.model_copy(update={"is_complete": is_complete, "reasons": tuple(reasons)})
 
 
 def _all_evidence(results: Sequence[SubQuestionResult]) -> tuple[Evidence, ...]:

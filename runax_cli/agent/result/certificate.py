@@ -46,6 +46,7 @@ def _data(result: RunResult) -> Iterator[str]:
     ran = [call for call in result.calls if call.requests or call.records_read or call.dataset]
     if not ran:
         yield "no data was used"
+        yield from _failed(result)
         return
     coverage = result.coverage
     yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)}{_arguments(ran)} fetched{_first_n(coverage)}"
@@ -98,19 +99,22 @@ def _evidence(result: RunResult) -> Iterator[str]:
     if records or not computed:
         yield f"{counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
     yield from _computed(computed)
-    if unproven := len({figure for entry in result.evidence for figure in entry.unproven}):
-        yield f"{counted(unproven, 'figure')} not proven"
+    yield from _failed(result)
+
+
+def _failed(result: RunResult) -> Iterator[str]:
+    """The number of statements that must not be relied on."""
+    if n_failed := sum(entry.has_failed for entry in result.evidence):
+        yield f"{counted(n_failed, 'statement')} FAILED"
 
 
 def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
-    """The number of cited SQL results for each lineage, and the number of statements that failed verification."""
+    """The number of cited SQL results for each lineage."""
     proven = {query.id: query for entry in computed if entry.verified for query in entry.queries}
     for lineage in Lineage:
         of_kind = [query for query in proven.values() if query.lineage is lineage]
         if of_kind:
             yield f"{lineage_words(lineage, _least_agreement(of_kind))}: {counted(len(of_kind), 'SQL result')}"
-    if failed := sum(not entry.verified for entry in computed):
-        yield f"{counted(failed, 'SQL statement')} not verified"
 
 
 def _least_agreement(queries: Sequence[SqlResult]) -> float | None:

@@ -9,9 +9,10 @@ The first rule that applies decides:
 3. A call was denied and no later call succeeded: `incomplete`, 8. If the model reached its answer by other calls, the
    denial is only reported.
 4. Every call failed at its source and nothing was read: `failed`, 4.
-5. Data was fetched or read incompletely, or a citation could not be verified: `incomplete`, 7. An uncited inference
-   alone does not count.
-6. Otherwise `complete`, 0.
+5. The question needs data and the answer is based on none: `incomplete`, 7, with the reason `no_data_used`.
+6. Data was fetched or read incompletely, or a statement failed its check: `incomplete`, 7. A failed statement gives the
+   reason `unsupported_statement`. A conclusion of the model alone does not count.
+7. Otherwise `complete`, 0.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from typing import TypeAlias, assert_never
 from runax_cli.agent import locales
 from runax_cli.agent.locales.locale import StatementWords
 from runax_cli.agent.planning.plan import SubQuestion
+from runax_cli.agent.result.annotation import NOTHING_STREAMED, StreamedPart
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.errors import BudgetExhausted, NoProgress, TurnTimedOut
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
@@ -29,13 +31,13 @@ from runax_cli.core.results import (
     Coverage,
     ErrorReport,
     Evidence,
-    EvidenceKind,
     Reason,
     ReasonCode,
     RunStatus,
     SubQuestionReport,
     counted,
 )
+from runax_cli.core.untrusted_text import one_line
 from runax_cli.executor.outcome import EnvelopeStatus
 from runax_cli.guard.approval import READ_ONLY_HINT
 
@@ -47,6 +49,7 @@ class Answered:
     """The model gave its final answer."""
 
     text: str
+    streamed: StreamedPart = NOTHING_STREAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Limited:
 
     text: str
     limit: BudgetExhausted | NoProgress
+    streamed: StreamedPart = NOTHING_STREAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Stopped:
 
     error: BaseException
     text: str = ""
+    streamed: StreamedPart = NOTHING_STREAMED
 
 
 TurnEnd: TypeAlias = Answered | Limited | Stopped
@@ -78,9 +83,14 @@ class RunVerdict:
 
 
 def decide_verdict(
-    end: TurnEnd, *, calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]
+    end: TurnEnd,
+    *,
+    calls: Sequence[RequestedCall],
+    coverage: Coverage,
+    evidence: Sequence[Evidence],
+    lacks_data: bool = False,
 ) -> RunVerdict:
-    """Apply the rules of this module to one sub-question."""
+    """Apply the rules of this module to one sub-question. `lacks_data`: it needs data, and its answer has none."""
     match end:
         case Stopped(error):
             return _stopped(error, coverage)
@@ -89,7 +99,7 @@ def decide_verdict(
         case Limited(limit=limit):
             return RunVerdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
         case Answered():
-            return _answered(calls, coverage, evidence)
+            return _answered(calls, coverage, evidence, lacks_data=lacks_data)
         case _:
             assert_never(end)
 
@@ -118,6 +128,36 @@ def coverage_with_verdict(verdict: RunVerdict, coverage: Coverage) -> Coverage:
     return coverage.model_copy(update={"is_complete": False, "reasons": reasons})
 
 
+def coverage_with_answer(
+    coverage: Coverage, end: TurnEnd, evidence: Sequence[Evidence], *, lacks_data: bool = False
+) -> Coverage:
+    """The coverage with the reasons why an answer must not be relied on. An answer that was cut off has none."""
+    if isinstance(end, Stopped):
+        return coverage
+    reasons = []
+    if lacks_data and isinstance(end, Answered):
+        reasons.append(Reason(code=ReasonCode.NO_DATA_USED, text=_NO_DATA_USED))
+    if failed := [entry for entry in evidence if entry.has_failed]:
+        reasons.append(Reason(code=ReasonCode.UNSUPPORTED_STATEMENT, text=_failures(failed)))
+    if not reasons:
+        return coverage
+    return coverage.model_copy(update={"is_complete": False, "reasons": (*coverage.reasons, *reasons)})
+
+
+_NO_DATA_USED = "the question needs data, but the answer is based on no call and cites nothing that was read"
+_MAX_NAMED_STATEMENTS = 3
+_MAX_STATEMENT_CHARS = 120
+
+
+def _failures(failed: Sequence[Evidence]) -> str:
+    """The first failed statements and why."""
+    shown = ((one_line(entry.statement, limit=_MAX_STATEMENT_CHARS), one_line(entry.why_failed)) for entry in failed)
+    named = [f"“{statement}” ({why})" for statement, why in shown]
+    more = len(named) - _MAX_NAMED_STATEMENTS
+    rest = [f"and {more} more"] if more > 0 else []
+    return "; ".join([*named[:_MAX_NAMED_STATEMENTS], *rest])
+
+
 def _stopped(error: BaseException, coverage: Coverage) -> RunVerdict:
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         report = ErrorReport(type="Interrupted", message="the run was interrupted" + _records_kept_note(coverage))
@@ -143,15 +183,16 @@ def _no_progress(
     return RunVerdict(RunStatus.FAILED, ExitCode.MODEL_FAILED, ErrorReport(type=type(why).__name__, message=message))
 
 
-def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> RunVerdict:
+def _answered(
+    calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence], *, lacks_data: bool
+) -> RunVerdict:
     if denied := _approval_denied(calls):
         return RunVerdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
     if limited := _budget_stopped(coverage):
         return limited
     if failed := _failed_at_source(calls, coverage):
         return RunVerdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
-    is_proven = all(entry.verified for entry in evidence if entry.kind is not EvidenceKind.INFERENCE)
-    if not (coverage.is_complete and is_proven):
+    if lacks_data or not coverage.is_complete or any(entry.has_failed for entry in evidence):
         return RunVerdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE)
     return RunVerdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
 
@@ -236,7 +277,7 @@ class SubQuestionResult:
         if self.verdict.error is not None:
             return self.verdict.error.message
         reasons = [reason.text for reason in self.coverage.reasons[:_MAX_REASONS]]
-        return "; ".join(reasons) or "a citation could not be verified"
+        return "; ".join(reasons) or "a statement could not be verified"
 
 
 def combine_answers(parts: Sequence[SubQuestionResult], *, question: str) -> str:

@@ -52,6 +52,9 @@ class RulesModel:
                 return _reply(json.dumps(compose_plan(request), ensure_ascii=False))
             case Role.LABELLER:
                 return _reply(json.dumps(label_texts(request.messages[-1].content), ensure_ascii=False))
+            case Role.REVIEWER:
+                # Words that match are no proof, so there is no verdict.
+                return _reply('{"verdicts": []}')
             case Role.AGENT:
                 return _agent(request)
 
@@ -123,8 +126,8 @@ def _turn(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 
 
 def _is_question(messages: Sequence[Message], at: int) -> bool:
-    """Whether a user message is a question: one right after a tool result is an instruction of the runner."""
-    return at == 0 or messages[at - 1].role != "tool"
+    """Whether a user message is a question: right after a tool result or a question, it is an instruction of runax."""
+    return at == 0 or messages[at - 1].role not in ("tool", "user")
 
 
 def _tool_results(turn: Sequence[Message]) -> list[ToolResult]:

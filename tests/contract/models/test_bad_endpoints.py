@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
+from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
+from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
-from runax_cli.models.wire import UnusableReply
+from runax_cli.models.base import Role
+from runax_cli.models.metering import MeteredModel, Metering, PrioritySlots, UsageMeter
+from runax_cli.models.pricing import FreePrice
+from runax_cli.models.tokens import CalibratedCounter, O200kCounter
+from runax_cli.models.wire import ReplyTooLong, UnusableReply
 
 both_formats = pytest.mark.parametrize("api", ["responses", "chat"])
 both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
@@ -261,3 +267,74 @@ async def test_cancellation_closes_the_connection(fake: Any, is_streamed: bool) 
         await task
     await asyncio.wait_for(fake.left.wait(), timeout=60)
     await model.aclose()
+
+
+ENDLESS = {
+    "reasoning": ("chat", {"choices": [{"delta": {"reasoning_content": "and then we think again " * 20}}]}),
+    "tool arguments": (
+        "chat",
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": '{"a": "b"}, ' * 40}}]}}]},
+    ),
+    "refusal": ("chat", {"choices": [{"delta": {"refusal": "I would rather not. " * 20}}]}),
+    "second choice": ("chat", {"choices": [{"delta": {}}, {"delta": {"content": "unasked for " * 40}}]}),
+    "text": ("chat", {"choices": [{"delta": {"content": "word after word " * 30}}]}),
+    "reasoning item": ("responses", {"type": "response.reasoning_text.delta", "delta": "thinking on " * 40}),
+    "call item": ("responses", {"type": "response.function_call_arguments.delta", "delta": '{"a": "b"}, ' * 40}),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_an_endless_stream_is_cut_at_the_maximum_of_its_request_and_booked(fake: Any, what: str) -> None:
+    api, event = ENDLESS[what]
+    fake.plays(fake.drip(f"data: {json.dumps(event)}\n\n".encode()))
+    model, budget = fake.model(api=api, max_bytes=32_000_000, timeout_s=60.0), Budget(Limits(), owner="test")
+    metered = MeteredModel(model, metering=_metering(budget))
+    with pytest.raises(ReplyTooLong, match=r"exceeds max_output_tokens \(1,000\)"):
+        await metered.complete(fake.request(max_output_tokens=1_000), on_text=_ignore)
+    await asyncio.wait_for(fake.left.wait(), timeout=60)
+    await model.aclose()
+    assert 1_000 <= budget.spent.tokens <= 2_200
+
+
+@both_formats
+@both_ways
+async def test_a_reply_above_the_size_limit_is_booked_with_its_maximum(fake: Any, api: str, is_streamed: bool) -> None:
+    fake.plays(fake.drip(b": " + b"x" * 10_000 + b"\n\n"))
+    model, budget = fake.model(api=api, max_bytes=100_000, timeout_s=60.0), Budget(Limits(), owner="test")
+    metered = MeteredModel(model, metering=_metering(budget))
+    with pytest.raises(ReplyTooLong, match="larger than 100,000 bytes"):
+        await metered.complete(fake.request(max_output_tokens=1_000), on_text=_ignore if is_streamed else None)
+    await model.aclose()
+    assert 1_000 <= budget.spent.tokens <= 1_100
+
+
+@both_ways
+async def test_reasoning_counts_if_an_endpoint_reports_no_usage(fake: Any, is_streamed: bool) -> None:
+    thought = "thinking " * 200
+    message = {
+        "content": "42",
+        "reasoning": thought,
+        "reasoning_details": [{"type": "reasoning.text", "text": thought}],
+    }
+    choice = {"delta" if is_streamed else "message": message, "finish_reason": "stop"}
+    whole = {"choices": [choice]}
+    fake.plays(fake.events(whole) if is_streamed else fake.raw(json.dumps(whole).encode()))
+    model, budget = fake.model(api="chat"), Budget(Limits(), owner="test")
+    metered = MeteredModel(model, metering=_metering(budget))
+    reply = await metered.complete(fake.request(max_output_tokens=1_000), on_text=_ignore if is_streamed else None)
+    await model.aclose()
+    assert reply.text == "42"
+    assert 200 <= reply.usage.output_tokens <= 210, "the same reasoning under two names counts once"
+
+
+def _metering(budget: Budget) -> Metering:
+    return Metering(
+        role=Role.AGENT,
+        effective_tokens=10_000,
+        counter=CalibratedCounter(O200kCounter()),
+        slots=PrioritySlots(1),
+        price=FreePrice(),
+        budget=budget,
+        emitter=Emitter.for_run(CollectingSink(), run_id="7f3a", session_id="7f3a"),
+        meter=UsageMeter(),
+    )

@@ -19,6 +19,7 @@ from runax_cli.agent.forecast import (
     total_price,
 )
 from runax_cli.executor.strategy import Strategy
+from runax_cli.settings.settings import ReviewMode
 
 EFFECTIVE = 32_768
 amounts = st.integers(min_value=0, max_value=10**7)
@@ -70,6 +71,35 @@ def test_more_records_never_take_less(call: ExpectedCall, more: int) -> None:
     )
     assert reducer_tokens(larger).total >= reducer_tokens(call).total
     assert result_tokens(larger, effective_tokens=EFFECTIVE) >= result_tokens(call, effective_tokens=EFFECTIVE)
+
+
+@given(steps, st.lists(aheads, max_size=3), st.sampled_from(["auto", "always"]))
+def test_a_review_is_one_request_more_and_adds_to_the_total(
+    made: list[TokenEstimate], calls: list[ExpectedCall], mode: ReviewMode
+) -> None:
+    without = forecast_tokens(made, calls, effective_tokens=EFFECTIVE)
+    told = forecast_tokens(made, calls, effective_tokens=EFFECTIVE, review=mode)
+    assert without.reviewer == TokenEstimate()
+    assert (told.agent, told.reducer) == (without.agent, without.reducer)
+    assert told.total == without.total + told.reviewer.total
+    assert told.reviewer.requests <= 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "mode", "requests"),
+    [
+        (Strategy.PAGINATED_REDUCTION, "auto", 1),
+        (Strategy.DIRECT_PASS, "auto", 1),
+        (Strategy.TABLE, "auto", 0),
+        (Strategy.TABLE, "always", 1),
+        (Strategy.EMPTY, "auto", 0),
+        (Strategy.DIRECT_PASS, "never", 0),
+    ],
+)
+def test_a_review_is_expected_where_a_model_reads_records(strategy: Strategy, mode: ReviewMode, requests: int) -> None:
+    told = forecast_tokens([], [ahead(strategy)], effective_tokens=EFFECTIVE, review=mode)
+    assert told.reviewer.requests == requests
+    assert (told.reviewer.input > 700) == bool(requests)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.EMPTY, Strategy.DIRECT_PASS, Strategy.TABLE])

@@ -27,6 +27,8 @@ FIELDS = {
     "merge_user": {"focus", "findings"},
     "labeller_user": {"instruction", "fields", "texts"},
     "labeller_repair": {"errors"},
+    "reviewer_user": {"question", "evidence", "statements"},
+    "reviewer_repair": {"errors"},
     "planner_system": {"today", "tools", "most"},
     "planner_user": {"question"},
     "planner_revise": {"question", "parts", "why", "open"},

@@ -198,7 +198,7 @@ asyncio.run(main())
 """
 
 
-async def test_the_reservations_of_a_killed_process_are_released_and_reported(tmp_path: Path) -> None:
+async def test_what_a_killed_process_reserved_counts_until_the_user_clears_it(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=100)))
     holder = started(HOLDER, str(path))
@@ -211,10 +211,89 @@ async def test_the_reservations_of_a_killed_process_are_released_and_reported(tm
     finally:
         holder.kill()
         holder.communicate()
-    assert await ledger.reserve(Amount(tokens=100))
+    with pytest.raises(BudgetExhausted, match=r"100 may have been billed by processes that died"):
+        await ledger.reserve(Amount(tokens=1))
+    await ledger.refresh()
+    assert ledger.remaining("tokens") == 0
     (booked,) = await ledger.used()
     assert (booked.amount.tokens, booked.perhaps.tokens) == (0, 100)
+
+    await ledger.clear_perhaps()
+    assert await ledger.reserve(Amount(tokens=100))
+    assert [spend.perhaps for spend in await ledger.used()] == [Amount()]
     ledger.close()
+
+
+async def test_clearing_keeps_what_running_processes_reserved_and_what_was_settled(make: MakeLedger) -> None:
+    crashed, running = make(day=Limits(tokens=100)), make(day=Limits(tokens=100))
+    await crashed.reserve(Amount(tokens=30))
+    (await running.reserve(Amount(tokens=20))).settle(Amount(tokens=20))
+    await running.reserve(Amount(tokens=10))
+    crashed.close()
+    await running.clear_perhaps()
+    await running.refresh()
+    assert running.remaining("tokens") == 70
+
+
+async def test_what_may_have_been_billed_to_one_tenant_leaves_another_its_limit(make: MakeLedger) -> None:
+    crashed = make(tenant=Limits(tokens=100), name="acme")
+    await crashed.reserve(Amount(tokens=100))
+    crashed.close()
+    with pytest.raises(BudgetExhausted, match="tenant 'acme' today"):
+        await make(tenant=Limits(tokens=100), name="acme").reserve(Amount(tokens=1))
+    assert await make(tenant=Limits(tokens=100), name="other").reserve(Amount(tokens=100))
+
+
+CRASHERS = """
+import asyncio, os, signal, socket, sys
+from pathlib import Path
+from runax_cli.core.budget import Amount, Limits
+from runax_cli.core.errors import BudgetExhausted
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
+
+async def request_and_die():
+    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=100_000)))
+    try:
+        await ledger.reserve(Amount(tokens=3_950))
+    except BudgetExhausted:
+        os._exit(0)
+    with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as server:
+        server.sendall(b"x" * 3_950)
+        server.shutdown(socket.SHUT_WR)
+        server.recv(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def start():
+    child = os.fork()
+    if child == 0:
+        asyncio.run(request_and_die())
+    return child
+
+for _ in range(10):
+    children = [start() for _ in range(8)]
+    print(sum(os.WIFSIGNALED(os.waitpid(child, 0)[1]) for child in children), flush=True)
+"""
+
+
+async def test_eighty_crashing_processes_never_bill_more_than_the_limit_of_the_day(tmp_path: Path) -> None:
+    billed = 0
+
+    async def bill(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal billed
+        request = await reader.read(-1)
+        billed += len(request)
+        writer.write(b".")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(bill, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        crashers = started(CRASHERS, str(tmp_path / "ledger.sqlite"), str(port))
+        out, _ = await asyncio.to_thread(crashers.communicate, timeout=100)
+    killed = sum(map(int, out.split()))
+    assert (crashers.returncode, billed) == (0, killed * 3_950)
+    assert 90_000 <= billed <= 100_000, f"{killed} of 80 processes were let through"
 
 
 SPENDER = """

@@ -108,6 +108,10 @@ LINES = [
         "[reducer] [REDUCER] preview=The router fails | chunk=2/9 findings=3 tokens=180",
     ),
     (ev.ChunkFailed(index=2, of=9, records=4, why="no JSON"), "[reducer] [CHUNK 2/9] FAILED records=4 why=no JSON"),
+    (
+        ev.AnswerReviewed(supported=3, contradicted=1, not_in_evidence=0, unreviewed=2),
+        "[agent] [REVIEW] supported=3 contradicted=1 not_in_evidence=0 unreviewed=2",
+    ),
     (ev.FindingsMerged(level=0, before=30, after=28), "[reducer] [MERGE] level=0 findings=30 -> 28"),
     (ev.TokensChanged(before=355000, after=2100), "[agent] TOKEN CHANGE: 355000 -> 2100, Δ -352900, -99.4 %"),
     (ev.TokensChanged(before=0, after=5), "[agent] TOKEN CHANGE: 0 -> 5, Δ +5"),

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from runax_cli.core import event_types as ev
-from runax_cli.core.results import Coverage, ErrorReport, Evidence, RecordRef, RunStatus
+from runax_cli.core.results import Coverage, ErrorReport, Evidence, Reason, ReasonCode, RecordRef, RunStatus
 from runax_cli.ui.console import ColorChoice
 from runax_cli.ui.view_factory import View, build_view
 
@@ -142,9 +142,44 @@ def test_footnotes_and_unverified_statements_follow_the_answer(show, world, resu
         "[tickets_1#17] id 9001",
         "Unverified:",
         "  - He is angry (inference)",
-        "  - He paid (not supported by its citations)",
         certificate(None),
+        "UNSUPPORTED: He paid (not supported by its citations)",
     ]
+
+
+FAILED = tuple(
+    Evidence(statement=f"It was {n}", kind="inference", fault="unsupported", note=f"{n} does not appear in the data")
+    for n in range(7)
+)
+
+
+@pytest.mark.parametrize("output", ["text", "json", "jsonl"])
+def test_failed_statements_are_on_stderr_even_if_quiet(show, world, result_of, output) -> None:
+    result = result_of(status=RunStatus.INCOMPLETE, exit_code=7, evidence=(GUESSED, *FAILED))
+    show(output, quiet=True).print_result(result)
+    lines = [line for line in world.err.getvalue().splitlines() if line.startswith(("UNSUPPORTED", "and "))]
+    assert lines[0] == "UNSUPPORTED: It was 0 (0 does not appear in the data)"
+    assert lines[5:] == ["and 2 more statements that failed (use -o json for all)"]
+
+
+def test_an_answer_without_data_is_on_stderr_even_if_quiet(show, world, result_of) -> None:
+    coverage = Coverage(is_complete=False, reasons=(Reason(code=ReasonCode.NO_DATA_USED, text="no call"),))
+    result = result_of(status=RunStatus.INCOMPLETE, exit_code=7, coverage=coverage)
+    show("json", quiet=True).print_result(result)
+    assert world.err.getvalue() == "NO DATA USED: no call\n"
+
+
+@pytest.mark.parametrize(("variables", "is_red"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_failed_statements_are_bold_red_unless_no_color_is_set(show, world, result_of, variables, is_red) -> None:
+    result = result_of(status=RunStatus.INCOMPLETE, evidence=FAILED[:1])
+    show(quiet=True, is_stderr_terminal=True, **variables).print_result(result)
+    assert ("\x1b[1;31mUNSUPPORTED: It was 0" in world.err.getvalue()) is is_red
+    assert "UNSUPPORTED: It was 0" in world.err.getvalue()
+
+
+def test_an_interrupted_answer_has_no_failed_statements(show, world, result_of) -> None:
+    show(quiet=True).print_result(result_of(status=RunStatus.INTERRUPTED, evidence=FAILED))
+    assert "UNSUPPORTED" not in world.err.getvalue()
 
 
 def test_evidence_lists_records_quote_and_sql(show, world, result_of) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
+from runax_cli.agent.evidence.checks.contrast import is_denied
 from runax_cli.agent.evidence.dates import dates_in
 from runax_cli.agent.evidence.figures import EvidencePool, figures_in, normalize_text, words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex
@@ -21,6 +22,7 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _COUNTING = re.compile(rf"\b{any_of(lambda locale: locale.question.counting)}\b")
+_MIN_WORD_CHARS = 5
 _LOOK_BEHIND = 24
 _MIN_MONTH_CHARS = 3
 _YEAR = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w,-]|\.\d)")
@@ -63,6 +65,8 @@ def _missing_value(asked: QuestionConditions, context: StatementContext) -> str:
         for mention in index.mentions(asked.question):
             if index.has_everywhere(mention) or asked.arguments.has_words(mention.value):
                 continue
+            if is_denied(mention, asked.question):
+                continue
             if _is_applied(mention, asked, context):
                 continue
             if other := _other_value(mention, asked):
@@ -94,7 +98,8 @@ def _other_value(mention: Mention, asked: QuestionConditions) -> Condition | Non
     """A condition that selects another value of the same column."""
     for shape in asked.shapes:
         for condition in shape.conditions:
-            if condition.column in mention.columns and condition.operator in _EQUALITY:
+            is_asked = any(set(words_of(value)) <= set(words_of(asked.question)) for value in condition.values)
+            if condition.column in mention.columns and condition.operator in _EQUALITY and not is_asked:
                 return condition
     return None
 
@@ -107,9 +112,16 @@ def _is_ambiguous(mention: Mention, index: ValueIndex) -> bool:
 
 
 def _is_implied(mention: Mention, index: ValueIndex, asked: QuestionConditions) -> bool:
-    """Whether a common word may be implied by a column that lacks values: only sold lots have a price."""
-    is_common = " " not in mention.value and mention.value.islower()
-    return is_common and any(shape.used_columns & index.nullable for shape in asked.shapes)
+    """Whether a common word may be no condition, or an implied one.
+
+    It may be a verb ("did customer 4 open"), a noun of the API, or follow from a column that lacks values: only sold
+    lots have a price. Only SQL that restricts nothing is taken to miss it.
+    """
+    if " " in mention.value or not mention.value.islower():
+        return False
+    if len(mention.value) < _MIN_WORD_CHARS or any(shape.conditions or shape.group_by for shape in asked.shapes):
+        return True
+    return any(shape.used_columns & index.nullable for shape in asked.shapes)
 
 
 def _missing_flag(asked: QuestionConditions, context: StatementContext) -> str:
@@ -133,7 +145,9 @@ def _missing_date(asked: QuestionConditions, context: StatementContext) -> str:
         known = [index.years if is_year else index.months for index in context.own_indexes]
         if all(values <= {part} for values in known) or applied.has_value(part):
             continue
-        if not re.search(rf"(?<!\d)0?{part}(?!\d)", numbers) and not (not is_year and applied.has_words(shown)):
+        # A range may end before the first day of the next month.
+        written = rf"(?<!\d)0?{part}(?!\d)" if is_year else rf"(?<!\d)0?(?:{part}|{part % 12 + 1})(?!\d)"
+        if not re.search(written, numbers) and not (not is_year and applied.has_words(shown)):
             return f"the question asks for '{shown}', which no cited SQL and no argument selects"
     return ""
 

@@ -6,16 +6,11 @@ from typing import Any
 
 from runax_cli.agent import locales
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
+from runax_cli.agent.evidence.checks.contrast import is_contrasted
 from runax_cli.agent.evidence.figures import normalize_text, words_of
 from runax_cli.agent.evidence.values import Mention, ValueIndex, leaves
-from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Fault
 
-_CONTRAST = re.compile(
-    rf"\b{any_of(lambda locale: locale.claim.contrast)}\b|\b{any_of(lambda locale: locale.statement.negation)}\b",
-    re.IGNORECASE,
-)
-_CONTRAST_CHARS = 30
 _MIN_VALUE_CHARS = 2
 _UNIT_BEFORE = re.compile(r"\d[\s\u00a0]*$")
 _TOKEN = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
@@ -30,7 +25,7 @@ def check_values(context: StatementContext) -> Problem | None:
     """A value of a column that the cited data does not have, although other records do."""
     for index in context.own_indexes:
         for mention in index.mentions(context.text):
-            if _is_supported(mention, context) or _is_contrasted(mention, context.text) or _is_unit(mention, context):
+            if _is_supported(mention, context) or is_contrasted(mention, context.text) or _is_unit(mention, context):
                 continue
             if problem := _wrong_record_value(mention, index, context) or _not_in_rows(mention, context):
                 return problem
@@ -85,7 +80,8 @@ def check_named_columns(context: StatementContext) -> Problem | None:
             word = column.replace("_", " ")
             for other, value in fields.items():
                 is_other = other != column and isinstance(value, str) and isinstance(own, str) and value != own
-                if is_other and len(value) > _MIN_VALUE_CHARS and _follows(context.text, word, value):
+                is_own = isinstance(own, str) and _follows(context.text, word, own)
+                if is_other and len(value) > _MIN_VALUE_CHARS and _follows(context.text, word, value) and not is_own:
                     note = f"'{value}' is '{other}' and not '{column}', which is '{own}'"
                     return Problem(Fault.CONTRADICTED, note)
     return None
@@ -121,12 +117,6 @@ def _is_unit(mention: Mention, context: StatementContext) -> bool:
     """Whether a value is written like a unit: "9,420 EUR"."""
     is_short = mention.value.isupper() and " " not in mention.value
     return is_short and _UNIT_BEFORE.search(context.text[: mention.start]) is not None
-
-
-def _is_contrasted(mention: Mention, text: str) -> bool:
-    """Whether the words before deny the value or compare with it: "not delivered", "rather than delivered"."""
-    before = text[max(0, mention.start - _CONTRAST_CHARS) : mention.start]
-    return any(match.end() >= len(before) - 12 for match in _CONTRAST.finditer(before))
 
 
 def _wrong_record_value(mention: Mention, index: ValueIndex, context: StatementContext) -> Problem | None:

@@ -88,7 +88,7 @@ def _by_order(context: StatementContext, query: SqlEvidence, end: End, *, is_tim
         return ""
     values = list(_ordered_values(query, shape))
     kinds = {kind for value in values if (kind := _kind(value))}
-    if kinds - ({"time"} if is_time else {"number"}):
+    if kinds != ({"time"} if is_time else {"number"}):
         return ""
     direction: End = "high" if shape.order[0].is_descending else "low"
     named = _named_rows(context, query)

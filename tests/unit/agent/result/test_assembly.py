@@ -10,7 +10,8 @@ from runax_cli.agent.result.assembly import EndedRun, EndedSubQuestion, assemble
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Answered, Stopped
 from runax_cli.core.errors import TurnTimedOut
-from runax_cli.core.results import EvidenceKind, RunStatus
+from runax_cli.core.results import EvidenceKind, Fault, ReasonCode, RunStatus
+from runax_cli.executor.outcome import EnvelopeStatus
 
 MakeCall = Callable[..., RequestedCall]
 
@@ -87,3 +88,37 @@ def test_an_error_of_the_run_decides_its_verdict(ran: MakeCall) -> None:
     assert (assembly.verdict.status, int(assembly.verdict.exit_code)) == (RunStatus.LIMIT, 124)
     assert not assembly.coverage.is_complete
     assert assembly.answer == "Half"
+
+
+def test_a_figure_from_nowhere_is_marked_and_makes_the_run_incomplete(ran: MakeCall) -> None:
+    assembly = assemble(ended("An outage [tickets_1#1]. It took 512 hours.", showing(ran())))
+    assert assembly.answer == "An outage [tickets_1#1]. It took 512 hours. [unsupported]"
+    assert (assembly.verdict.status, int(assembly.verdict.exit_code)) == (RunStatus.INCOMPLETE, 7)
+    assert [entry.fault for entry in assembly.evidence] == [None, Fault.UNSUPPORTED]
+    (reason,) = assembly.coverage.reasons
+    assert reason.code is ReasonCode.UNSUPPORTED_STATEMENT
+    assert "“It took 512 hours.” (" in reason.text
+    assert not assembly.coverage.is_complete
+
+
+def test_an_answer_that_was_cut_off_names_no_statement(ran: MakeCall) -> None:
+    run = ended("", showing(ran()))
+    sub = replace(run.sub_questions[0], end=Stopped(TurnTimedOut("timed out"), "It took 512"))
+    assembly = assemble(replace(run, sub_questions=(sub,)))
+    assert ReasonCode.UNSUPPORTED_STATEMENT not in [reason.code for reason in assembly.coverage.reasons]
+
+
+def test_a_question_that_needs_data_and_got_none_is_incomplete() -> None:
+    run = ended("There are no stores.")
+    without = replace(run, sub_questions=(replace(run.sub_questions[0], needs_data=True),))
+    assembly = assemble(without)
+    assert (assembly.verdict.status, int(assembly.verdict.exit_code)) == (RunStatus.INCOMPLETE, 7)
+    assert [reason.code for reason in assembly.coverage.reasons] == [ReasonCode.NO_DATA_USED]
+    assert assemble(run).verdict.status is RunStatus.COMPLETE
+
+
+def test_a_question_whose_call_was_denied_keeps_its_own_verdict(not_run: MakeCall) -> None:
+    run = ended("I may not close it.", not_run(EnvelopeStatus.DENIED))
+    assembly = assemble(replace(run, sub_questions=(replace(run.sub_questions[0], needs_data=True),)))
+    assert int(assembly.verdict.exit_code) == 8
+    assert assembly.coverage.reasons == ()

@@ -8,6 +8,7 @@ from runax_cli.core.results import (
     Coverage,
     Evidence,
     EvidenceKind,
+    Fault,
     Reason,
     ReasonCode,
     RunResult,
@@ -80,13 +81,21 @@ def test_what_rests_on_labels_and_what_is_a_lower_bound_is_no_exact_result() -> 
         computed("q2", lineage="lower_bound"),
         computed("q3", is_verified=False),
     )
-    said = " · by label (agreement 94 %): 1 SQL result · at least: 1 SQL result · 1 SQL statement not verified · "
+    said = " · by label (agreement 94 %): 1 SQL result · at least: 1 SQL result · 1 statement FAILED · "
     assert said in certificate_line(result(evidence=evidence))
 
 
-def test_figures_that_stand_nowhere_are_counted() -> None:
-    guess = Evidence(statement="s", kind=EvidenceKind.INFERENCE, unproven=("47", "12 %"))
-    assert " · 1 finding, 1 verified · 2 figures not proven · " in certificate_line(result(evidence=(PROVEN, guess)))
+def test_statements_that_failed_are_counted() -> None:
+    guess = Evidence(statement="s", kind=EvidenceKind.INFERENCE)
+    invented = Evidence(statement="t", kind=EvidenceKind.INFERENCE, unproven=("47",), fault=Fault.UNSUPPORTED)
+    line = certificate_line(result(evidence=(PROVEN, guess, invented, invented)))
+    assert " · 1 finding, 1 verified · 2 statements FAILED · " in line
+
+
+def test_statements_that_failed_are_counted_without_data_too() -> None:
+    invented = Evidence(statement="t", kind=EvidenceKind.INFERENCE, fault=Fault.UNSUPPORTED)
+    line = certificate_line(result(calls=(), coverage=Coverage(), evidence=(invented,)))
+    assert line.startswith("no data was used · 1 statement FAILED · ")
 
 
 def test_an_answer_without_data_says_so() -> None:
@@ -113,7 +122,8 @@ def test_what_is_missing_is_said() -> None:
     unproven = Evidence(statement="s", kind=EvidenceKind.RECORD)
     line = certificate_line(result(coverage=coverage, evidence=(PROVEN, unproven), cost_usd=None))
     assert line == (
-        "240/261 tickets fetched · 8 pages, 1 failed · 230/240 read · 2 findings, 1 verified · incomplete · "
+        "240/261 tickets fetched · 8 pages, 1 failed · 230/240 read · 2 findings, 1 verified · 1 statement FAILED · "
+        "incomplete · "
         "355k → 2.1k tokens · cost unknown · 6.2 s · run 7f3a"
     )
 

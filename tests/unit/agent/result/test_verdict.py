@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,13 @@ from runax_cli.agent.result.verdict import (
     RunVerdict,
     Stopped,
     TurnEnd,
+    coverage_with_answer,
     coverage_with_verdict,
     decide_verdict,
 )
 from runax_cli.core.errors import BudgetExhausted, ConfigurationError, ModelError, TurnTimedOut
 from runax_cli.core.exit_codes import ExitCode
-from runax_cli.core.results import Coverage, Evidence, EvidenceKind, ReasonCode, RunStatus
+from runax_cli.core.results import Coverage, Evidence, EvidenceKind, Fault, ReasonCode, RunStatus
 from runax_cli.executor.outcome import EnvelopeStatus
 
 MakeCall = Callable[..., RequestedCall]
@@ -45,6 +47,29 @@ def test_an_answer_that_needed_no_data_is_complete() -> None:
 
 def test_an_uncited_inference_alone_is_no_failure(ran: MakeCall) -> None:
     assert of(judge(Answered("a"), [ran()], [INFERENCE])) == (RunStatus.COMPLETE, 0)
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_a_statement_with_a_fault_is_incomplete_whatever_its_kind(ran: MakeCall, fault: Fault) -> None:
+    invented = INFERENCE.model_copy(update={"fault": fault})
+    assert of(judge(Answered("a"), [ran()], [PROVEN, invented])) == (RunStatus.INCOMPLETE, 7)
+
+
+def test_an_answer_that_lacks_data_is_incomplete_and_a_forced_one_keeps_its_limit() -> None:
+    needed: dict[str, Any] = {"calls": (), "coverage": Coverage(), "evidence": (), "lacks_data": True}
+    assert of(decide_verdict(Answered("a"), **needed)) == (RunStatus.INCOMPLETE, 7)
+    assert of(decide_verdict(Limited("a", LIMIT), **needed)) == (RunStatus.LIMIT, 6)
+
+
+def test_the_reason_names_the_first_statements_that_failed_and_counts_the_rest() -> None:
+    failed = [
+        Evidence(statement=f"s{n}", kind=EvidenceKind.INFERENCE, fault=Fault.UNSUPPORTED, note="not there")
+        for n in range(5)
+    ]
+    coverage = coverage_with_answer(Coverage(), Answered("a"), [PROVEN, INFERENCE, *failed])
+    (reason,) = coverage.reasons
+    assert reason.text == "“s0” (not there); “s1” (not there); “s2” (not there); and 2 more"
+    assert not coverage.is_complete
 
 
 def test_a_citation_that_failed_verification_is_incomplete(ran: MakeCall) -> None:
