@@ -1,11 +1,12 @@
 """Masking of secrets in text, URLs and logs: by value, and by name in the query of a URL."""
 
-import json
 import logging
 from collections.abc import Iterable
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
 
 import httpx2
+
+from adapters.secret_forms import secret_forms
 
 MASKED = "***"
 _MIN_LENGTH = 4  # shorter values would mask parts of ordinary words; by name they are masked all the same
@@ -28,7 +29,7 @@ class SecretMask:
 
     def add(self, secrets: Iterable[str]) -> None:
         """Mask further values from now on, such as fetched tokens."""
-        found = {form for secret in secrets for form in _encodings_of(secret) if len(form) >= _MIN_LENGTH}
+        found = {form for secret in secrets for form in secret_forms(secret.strip()) if len(form) >= _MIN_LENGTH}
         self._values = sorted({*self._values, *found}, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
@@ -47,12 +48,6 @@ class SecretMask:
     def _pair(self, pair: str) -> str:
         name, equals, _ = pair.partition("=")
         return f"{name}={MASKED}" if equals and unquote_plus(name).lower() in self._names else pair
-
-
-def _encodings_of(secret: str) -> set[str]:
-    """Return a secret as it is, percent-encoded, as a form value and inside a JSON string."""
-    plain = secret.strip()
-    return {plain, quote(plain, safe=""), quote(plain), quote_plus(plain), json.dumps(plain)[1:-1]}
 
 
 class _UrlLogFilter(logging.Filter):

@@ -44,6 +44,7 @@ from adapters.http.retry import (
 )
 from adapters.http.secret_mask import MASKED, SecretMask, hide_secrets_in_http_logs
 from adapters.http.url_safety import Origin, block_metadata_addresses, resolve_url
+from adapters.secret_forms import secret_forms
 from adapters.source_events import OnEvent, RequestSent, RequestThrottled, RetryPlanned, RetryRefused, ignore_events
 
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -357,10 +358,10 @@ def is_outage(error: SourceError) -> bool:
 
 
 def mask_in_body(body: bytes, secrets: tuple[str, ...]) -> bytes:
-    """Mask secrets in a body, also where JSON escapes their slashes."""
-    for value in secrets:
-        for form in (value, value.replace("/", "\\/")):
-            body = body.replace(form.encode(), MASKED.encode())
+    """Mask every form of some secrets in a body, the longest first."""
+    forms = {form for secret in secrets for form in secret_forms(secret)}
+    for form in sorted(forms, key=len, reverse=True):
+        body = body.replace(form.encode("utf-8", "replace"), MASKED.encode())
     return body
 
 

@@ -143,6 +143,28 @@ class Origin:
         return f"{self.scheme}://{host}" + ("" if self.port == _DEFAULT_PORTS.get(self.scheme) else f":{self.port}")
 
 
+def is_same_site(url: httpx2.URL, own: httpx2.URL) -> bool:
+    """Whether a URL has the origin of `own`, or is https with its host, a subdomain or a parent domain of two labels.
+
+    Siblings are other sites: under `github.io` or `co.uk` they have different owners.
+    """
+    mine, other = Origin.of(own), Origin.of(url)
+    if other == mine:
+        return True
+    if other.scheme != "https" or not _is_domain(other.host) or not _is_domain(mine.host):
+        return False
+    return other.host == mine.host or other.host.endswith(f".{mine.host}") or mine.host.endswith(f".{other.host}")
+
+
+def _is_domain(host: str) -> bool:
+    """Whether a host is a domain of at least two labels, not an address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "." in host.strip(".") and not host.endswith(".localhost")
+    return False
+
+
 def is_http_url(url: httpx2.URL) -> bool:
     """Whether a URL is absolute, with scheme http or https and a host."""
     return url.scheme in _DEFAULT_PORTS and bool(url.host)

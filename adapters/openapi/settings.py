@@ -41,7 +41,7 @@ class ToolOverride:
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
     `timeout_s` limits one request; `description` replaces that of the document; `approval` says whether the operation
-    may change data.
+    may change data; `allows_slashes` says that values of its path parameters may contain slashes, which are encoded.
     """
 
     pagination: Pagination | None = None
@@ -51,6 +51,7 @@ class ToolOverride:
     timeout_s: float | None = None
     description: str | None = None
     approval: ApprovalMode = ApprovalMode.ASK
+    allows_slashes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from runax_cli.runtime.sources import as_runax_error, open_source
 from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings
 from runax_cli.settings.loader import Configuration
 from runax_cli.telemetry.credential_mask import CredentialMask
+from runax_cli.telemetry.redaction import Redactor
 
 _OUTPUT_TOKENS = 64
 
@@ -54,13 +55,13 @@ async def run(common: CommonOptions) -> ExitCode:
     """Run every check and print the results; the first failure decides the exit code."""
     configuration = configuration_of(common)
     results = [await _run_check(name, check) for name, check in _checks(configuration).items()]
-    mask = CredentialMask(configuration.secrets())
+    mask, redactor = CredentialMask(configuration.secrets()), Redactor(configuration.secrets())
     rows = [
         {
             "check": result.check,
             "state": "failed" if result.error else "ok",
             "seconds": round(result.seconds, 2),
-            "detail": mask.text(result.detail),
+            "detail": redactor.text(mask.text(result.detail)),
         }
         for result in results
     ]

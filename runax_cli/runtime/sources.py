@@ -182,6 +182,7 @@ def _override(operation: OperationSettings) -> ToolOverride:
         timeout_s=operation.timeout,
         description=operation.description,
         approval=ApprovalMode(operation.write),
+        allows_slashes=operation.slashes,
     )
 
 

@@ -64,7 +64,8 @@ class OperationSettings(SettingsModel):
 
     `description` replaces what the source says about the operation, for the model and the search of tools.
     `timeout` is the timeout of one request, in seconds. `write` says if an operation that changes data needs
-    approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`.
+    approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`. `slashes: true` allows slashes in
+    the values of path parameters, which are encoded.
     """
 
     pagination: PaginationSettings | None = None
@@ -75,6 +76,7 @@ class OperationSettings(SettingsModel):
     page_size: Count | None = None
     timeout: Seconds | None = None
     write: Literal["ask", "allow", "deny"] = "ask"
+    slashes: bool = False
 
 
 class OAuthClientSettings(SettingsModel):

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from dotenv import dotenv_values
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
+from adapters.secret_forms import argument_secrets, url_secrets
 from runax_cli.core.errors import ConfigurationError, UsageError
 from runax_cli.core.paths import config_folder, parents_to_repo_root
 from runax_cli.core.validation_messages import describe_error
@@ -36,22 +36,15 @@ from runax_cli.settings.mcp_servers import has_mcp_servers, mcp_servers, secret_
 from runax_cli.settings.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 
 _SECRET_NAME = re.compile("auth|token|secret|passw|cookie|api.?key|credential", re.IGNORECASE)
-_KEY_NAME = re.compile(r"(?:.*[-_])?(?:token|secret|passwd|password|key|apikey)", re.IGNORECASE)
-"""The full name of an option or query parameter that holds a credential; `--token-limit` does not."""
-_PLAIN = re.compile(r"[a-z]+|\d+")
-"""A plain word or number, which is not masked because it appears in ordinary text."""
-_OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SCHEMES = ("bearer ", "basic ")
 _REFERENCE = "${"
-_MIN_SECRET_LENGTH = 6
 
 
 def literal_secrets(part: OpenApiSourceSettings | McpSourceSettings) -> list[str]:
     """The secrets written literally into a source entry, as opposed to references to variables."""
-    found = [secret for url in _urls(part) for secret in _secrets_in_url(url)]
+    found = [secret for url in _urls(part) for secret in url_secrets(url)]
     if isinstance(part, McpSourceSettings):
-        found += _secrets_in_command(part.command)
+        found += argument_secrets(part.command)
         found += [value for name, value in (*part.env.items(), *part.headers.items()) if _is_secret(name, value)]
         found += [value.partition(" ")[2] for value in found if value.lower().startswith(_SCHEMES)]
     return found
@@ -61,11 +54,6 @@ def _is_secret(name: str, value: str) -> bool:
     return _SECRET_NAME.search(name) is not None and _REFERENCE not in value
 
 
-def _is_key(name: str, value: str) -> bool:
-    is_named = _KEY_NAME.fullmatch(name) is not None and _REFERENCE not in value
-    return is_named and len(value) >= _MIN_SECRET_LENGTH and _PLAIN.fullmatch(value) is None
-
-
 def _urls(part: OpenApiSourceSettings | McpSourceSettings) -> Iterator[str]:
     urls: tuple[str | None, ...] = (
         (part.url,) if isinstance(part, McpSourceSettings) else (part.base_url, part.document)
@@ -73,22 +61,6 @@ def _urls(part: OpenApiSourceSettings | McpSourceSettings) -> Iterator[str]:
     if isinstance(part, OpenApiSourceSettings) and isinstance(part.auth, dict):
         urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, OAuthClientSettings))
     return (url for url in urls if url and "://" in url)
-
-
-def _secrets_in_url(url: str) -> Iterator[str]:
-    parts = urlsplit(url)
-    yield parts.password or ""
-    yield from (value for name, value in parse_qsl(parts.query) if _is_key(name, value))
-
-
-def _secrets_in_command(command: tuple[str, ...]) -> Iterator[str]:
-    """The values of arguments that are named like credentials: `--token x`, `KEY=x`."""
-    for argument, after in zip(command, (*command[1:], ""), strict=False):
-        option = _OPTION.fullmatch(argument)
-        assigned = option if option and option[2] is not None else _ASSIGNED.fullmatch(argument)
-        name, value = (assigned[1], assigned[2]) if assigned else (option[1] if option else "", after)
-        if _is_key(name, value) and not value.startswith("-"):
-            yield value
 
 
 PROJECT_FILE = "runax.yaml"
@@ -204,6 +176,8 @@ class Configuration:
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
         values += [secret for part in self.sources().values() for secret in literal_secrets(part)]
+        models = [self.settings.llm_api_base_url, *(model.base_url for model in self.structure.models.values())]
+        values += [secret for url in models if url for secret in url_secrets(url)]
         return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
 
 

@@ -4,10 +4,10 @@ By the secrets of the settings and by unmistakable formats of keys. Unlike `reda
 field does not matter: `token: abc` can be the subject of a record. Cursors of pages are not masked.
 """
 
-import json
 import re
 from collections.abc import Iterable
-from urllib.parse import quote
+
+from adapters.secret_forms import secret_forms, shortest_forms
 
 MASK = "***"
 _MIN_SECRET_CHARS = 8
@@ -31,20 +31,22 @@ class CredentialMask:
     """Masks credentials in text and JSON; JSON stays valid. `secrets` are values of the settings."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= _MIN_SECRET_CHARS for form in _forms(secret)}
+        forms = {form for secret in secrets if len(secret) >= _MIN_SECRET_CHARS for form in secret_forms(secret)}
+        self._shortest = tuple(form.encode("utf-8", "replace") for form in shortest_forms(forms))
         self._values = tuple(sorted((form.encode("utf-8", "replace") for form in forms), key=len, reverse=True))
 
     def has_credentials(self, data: bytes) -> bool:
         """Whether anything would be masked."""
-        return any(value in data for value in self._values) or (
-            _may_contain_key(data) and _KEYS.search(data) is not None
-        )
+        return self._has_secret(data) or (_may_contain_key(data) and _KEYS.search(data) is not None)
 
     def data(self, data: bytes) -> bytes:
         """UTF-8 text as bytes, with credentials masked."""
-        for value in self._values:
+        for value in self._values if self._has_secret(data) else ():
             data = data.replace(value, MASK.encode())
         return _KEYS.sub(MASK.encode(), data) if _may_contain_key(data) else data
+
+    def _has_secret(self, data: bytes) -> bool:
+        return any(form in data for form in self._shortest)
 
     def text(self, text: str) -> str:
         """The text with credentials masked."""
@@ -57,8 +59,3 @@ CREDENTIAL_MASK = CredentialMask()
 
 def _may_contain_key(data: bytes) -> bool:
     return any(mark in data for mark in _MARKERS)
-
-
-def _forms(secret: str) -> set[str]:
-    """The spellings of a secret: plain, in a JSON string, and percent-encoded."""
-    return {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], quote(secret, safe="")}

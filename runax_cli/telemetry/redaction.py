@@ -3,14 +3,13 @@
 The last line of defense: secrets should not get into an event in the first place.
 """
 
-import base64
 import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
-from urllib.parse import quote, quote_plus
 
 from pydantic import BaseModel
 
+from adapters.secret_forms import secret_forms
 from runax_cli.core.events import Event, EventSink
 
 MASK = "***"
@@ -30,6 +29,8 @@ _IN_TEXT = (
     r"|access[-_]?token|refresh[-_]?token|id[-_]?token|client[-_]?secret|api[-_]?secret|secret[-_]?key|password"
     r"|passwd|pwd|private[-_]?key|subscription[-_]?key|secret|token"
 )
+_IN_QUERY = rf"(?:{_IN_TEXT}|(?:[\w.-]*[-_.])?key|x-amz-credential|sig|signature|auth)"
+_OPTION = rf"-{{1,2}}(?:[\w-]*[-_])?(?:{_IN_TEXT}|key|pat)"
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
     # A key contains digits, signs or capitals; "basic understanding" does not.
@@ -37,6 +38,11 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?\s*:\s*\"?)(?!\*)[^\"\r\n]+"), rf"\1\2{MASK}"),
     (re.compile(rf"(?i)(?<![\w-])({_IN_TEXT})(\"?\s*[=:]\s*\"?)(?!\*)[^\s&\"',;)\]}}]+"), rf"\1\2{MASK}"),
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s@\"]+@"), rf"\1{MASK}@"),
+    (re.compile(rf"(?i)([?&](?:{_IN_QUERY})=)(?!\*)[^\s&\"'#]+"), rf"\1{MASK}"),
+    (
+        re.compile(rf"(?i)((?<!\S)-{{1,2}}(?:[\w-]*[-_])?(?:{_IN_TEXT}|key|pat)(?:=|\s+))(?![*-])[^\s\"']+"),
+        rf"\1{MASK}",
+    ),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), MASK),
     (re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"), MASK),
     (re.compile(r"\b(?:gh[opsru]_|github_pat_|glpat-|xox[abeprs]-|xai-|hf_)[A-Za-z0-9_-]{10,}"), MASK),
@@ -55,7 +61,7 @@ class Redactor:
     """Masks secrets. `secrets` are the values in the settings; their encoded forms are masked too."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= MIN_SECRET_LENGTH for form in _forms(secret)}
+        forms = {form for secret in secrets if len(secret) >= MIN_SECRET_LENGTH for form in secret_forms(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._values = re.compile("|".join(map(_value_pattern, longest_first))) if longest_first else None
 
@@ -96,13 +102,6 @@ class Redactor:
 
 def _value_pattern(form: str) -> str:
     return re.escape(form) if len(form) >= _KEY_LENGTH else rf"(?<!\w){re.escape(form)}(?!\w)"
-
-
-def _forms(secret: str) -> Iterable[str]:
-    """The spellings of a secret in URLs and headers."""
-    encoded = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode("ascii")
-    escaped = quote(secret, safe="", errors="replace"), quote_plus(secret, errors="replace")
-    return (secret, *escaped, encoded, encoded.rstrip("="))
 
 
 class RedactingSink:

@@ -23,6 +23,7 @@ from adapters.errors import (
 from adapters.http.secret_mask import SecretMask
 from adapters.mcp.connection.jsonrpc_repair import TOO_LARGE
 from adapters.mcp.settings import McpSettings
+from adapters.secret_forms import argument_secrets, url_secrets
 
 _E = TypeVar("_E", bound=SourceError)
 _STATUS_CODES = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
@@ -77,7 +78,10 @@ class FailureContext:
 
 def secret_mask_of(settings: McpSettings) -> SecretMask:
     """The mask that keeps a server's secrets out of messages."""
-    return SecretMask(value for value in (settings.token, *settings.headers.values(), *settings.env.values()) if value)
+    named = (settings.token, *settings.headers.values(), *settings.env.values())
+    found = {*url_secrets(settings.url or ""), *argument_secrets(settings.command or ())}
+    bare = {value.partition(" ")[2] for value in settings.headers.values()}
+    return SecretMask(value for value in (*named, *found, *bare) if value)
 
 
 def to_source_error(error: Exception, context: FailureContext) -> SourceError:

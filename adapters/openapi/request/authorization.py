@@ -1,6 +1,7 @@
 """Authorization of requests: configured credentials, and OAuth tokens that are fetched for them.
 
-Token URLs must be https, on this machine, or of an origin that the user configured.
+A token URL of the document must be of the site of the source or of its document; the settings may name any other.
+It must be https, on this machine, or of an origin that the user configured.
 """
 
 import ipaddress
@@ -10,7 +11,7 @@ import httpx2
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
 from adapters.http.secret_mask import SecretMask
-from adapters.http.url_safety import Origin, resolve_url
+from adapters.http.url_safety import Origin, is_same_site, resolve_url
 from adapters.openapi.auth.oauth import TokenCache
 from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
 from adapters.openapi.settings import OAuthClient, OpenApiSettings
@@ -89,13 +90,28 @@ class RequestAuthorizer:
         if url.scheme != "https" and not is_loopback(url.host) and Origin.of(url) not in self._configured_origins():
             text = f"the token URL '{url.copy_with(query=None)}' of the scheme '{scheme.name}' is not encrypted"
             raise self._error(f"{text}; nothing was sent. Set 'token_url' in 'auth' to an https URL")
+        if client.token_url is None and not self._is_own_site(url):
+            text = f"the document names the token URL '{url.copy_with(query=None)}' for the scheme '{scheme.name}'"
+            raise self._error(
+                f"{text}, which is of another site than the source and its document; the client secret was not sent. "
+                f"If you trust it, set 'token_url' in 'auth' to it"
+            )
         return url
+
+    def _is_own_site(self, url: httpx2.URL) -> bool:
+        """Whether a URL is of the site of the source, or of a URL of the settings."""
+        own = [*self._configured_urls(), *([] if self._base is None else [self._base])]
+        return any(is_same_site(url, one) for one in own)
+
+    def _configured_urls(self) -> list[httpx2.URL]:
+        """Return the configured base URL and the URL of the document."""
+        places = (self._settings.base_url, self._settings.document)
+        urls = [resolve_url(None, place) for place in places if place and "://" in place]
+        return [url for url in urls if url is not None]
 
     def _configured_origins(self) -> frozenset[Origin]:
         """Return the origins of the configured base URL and document."""
-        places = (self._settings.base_url, self._settings.document)
-        urls = [resolve_url(None, place) for place in places if place and "://" in place]
-        return frozenset(Origin.of(url) for url in urls if url is not None)
+        return frozenset(map(Origin.of, self._configured_urls()))
 
     def _error(self, text: str) -> MissingCredential:
         return MissingCredential(text, source=self._settings.name, requests=0)

@@ -29,10 +29,10 @@ from adapters.openapi.operation.serialization import (
     join_pairs,
     to_text,
 )
+from adapters.openapi.request.path_values import allows_separators, has_dot_segment, path_value_fault
 from adapters.openapi.tools.tool import OpenApiTool
 
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
-_DOT_SEGMENTS = frozenset({".", ".."})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "-._~!$&'()*+,;=:@%/"
 
@@ -126,15 +126,22 @@ def _build_path(
         texts[name] = encode_path(name, values[place], parameters[place].encoding) if place in values else ""
         if not texts[name]:
             faults.append(f"{name}: a path value must not be empty")
+        elif fault := _path_fault(tool, values[place], parameters[place]):
+            faults.append(f"{name}: {fault}")
     segments = []
     for segment in template.path.split("/"):
         filled = _VARIABLE.sub(lambda match: texts[match.group(1)], segment)
-        if filled != segment and any(unquote(part) in _DOT_SEGMENTS for part in filled.split("/")):
+        if filled != segment and not faults and has_dot_segment(filled):
             faults.append(f"{segment}: '{unquote(filled)}' would change the path")
         segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
     if faults:
         raise InvalidArguments(tuple(faults))
     return "/".join(segments), texts
+
+
+def _path_fault(tool: OpenApiTool, value: Json, parameter: OperationParameter) -> str | None:
+    is_allowed = tool.binding.allows_slashes or allows_separators(parameter)
+    return path_value_fault(value, may_have_separators=is_allowed)
 
 
 def _build_query(

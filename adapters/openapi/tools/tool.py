@@ -1,7 +1,7 @@
 """Builds the tool of one operation: its flat arguments, their binding to the request, and the schema for the model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, SkippedTool, ToolSpec
@@ -30,7 +30,7 @@ class ArgumentBinding:
     """Maps the arguments of a tool to parameters, members of the body, or the whole body.
 
     `files` are the members that are sent as files; `defaults` are values of required parameters, from the document or
-    for the first page.
+    for the first page. With `allows_slashes`, the settings allow slashes in the values of path parameters.
     """
 
     parameters: Mapping[str, OperationParameter]
@@ -38,6 +38,7 @@ class ArgumentBinding:
     whole_body: str | None = None
     files: frozenset[str] = frozenset()
     defaults: Mapping[str, object] = field(default_factory=lambda: _NO_DEFAULTS)
+    allows_slashes: bool = False
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -94,7 +95,8 @@ def build_tool(
         timeout_s=override.timeout_s,
         approval=override.approval,
     )
-    return OpenApiTool(spec, operation, _binding(arguments, named, pagination))
+    binding = replace(_binding(arguments, named, pagination), allows_slashes=override.allows_slashes)
+    return OpenApiTool(spec, operation, binding)
 
 
 def _is_paginated(pagination: Pagination) -> bool:

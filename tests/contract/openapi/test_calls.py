@@ -80,8 +80,25 @@ async def test_operations_inherit_and_override_path_parameters(call):
 
 
 async def test_a_repeated_path_variable_is_filled_twice(call):
-    got = await call({"id": "a/b"}, path="/x/{id}/y/{id}", parameters=[{"name": "id", "in": "path", "schema": TEXT}])
-    assert got.target == "/api/x/a%2Fb/y/a%2Fb"
+    got = await call({"id": "a?b"}, path="/x/{id}/y/{id}", parameters=[{"name": "id", "in": "path", "schema": TEXT}])
+    assert got.target == "/api/x/a%3Fb/y/a%3Fb"
+
+
+@pytest.mark.parametrize("value", ["../admin", "%2e%2e", "%252e%252e%252fadmin", "1%2fadmin", "1\\admin", "1\0"])
+async def test_a_path_value_cannot_climb_in_any_encoding(call, server, value):
+    with pytest.raises(InvalidRequest, match="id: it contains"):
+        await call({"id": value}, path="/users/{id}", parameters=[{"name": "id", "in": "path", "schema": TEXT}])
+    assert server.received == []
+
+
+async def test_the_settings_allow_slashes_in_path_values(opened, server, tools):
+    operation = {"operationId": "op", "parameters": [{"name": "id", "in": "path", "schema": TEXT}], "responses": {}}
+    document = tools.described({"/users/{id}": {"get": operation}})
+    source = await opened(document, base_url=server.url, overrides={"op": ToolOverride(allows_slashes=True)})
+    await source.call("op", {"id": "a/b"})
+    assert server.received[-1].target == "/users/a%2Fb"
+    with pytest.raises(InvalidRequest, match="dot segment"):
+        await source.call("op", {"id": "a/../b"})
 
 
 @pytest.mark.parametrize("value", ["..", ".", "", None])

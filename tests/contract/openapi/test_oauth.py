@@ -32,11 +32,13 @@ Opened = Callable[..., Awaitable[OpenApiSource]]
 
 @pytest.fixture
 async def signed(tmp_path: Path, server: Any, other_server: Any, clock: ManualClock) -> AsyncIterator[Opened]:
-    """Opens a source whose document names the other server's `/token`."""
+    """Opens a source whose settings name the other server's `/token`, unless the test has its own flows or document."""
     opened: list[OpenApiSource] = []
 
     async def open_(*, flows: Any = None, document: Any = None, timeout_s: float = 5.0, **client: Any) -> OpenApiSource:
-        flows = flows or {"clientCredentials": {"tokenUrl": f"{other_server.url}/token?tenant=t-one", "scopes": {}}}
+        if flows is None and document is None:
+            client = {"token_url": f"{other_server.url}/token?tenant=t-one"} | client
+        flows = flows or {"clientCredentials": {"tokenUrl": "https://idp.example/token", "scopes": {}}}
         path = tmp_path / "openapi.json"
         path.write_text(json.dumps(document or described({"type": "oauth2", "flows": flows})))
         settings = OpenApiSettings(
@@ -247,12 +249,12 @@ async def test_a_token_url_of_the_document_may_be_relative(signed, server, tools
     assert [one.target for one in server.received] == ["/oauth/token", "/t"]
 
 
-async def test_the_swagger_2_flow_is_supported(signed, server, other_server, tools):
-    other_server.then(token(tools))
-    scheme = {"type": "oauth2", "flow": "application", "tokenUrl": f"{other_server.url}/token", "scopes": {}}
+async def test_the_swagger_2_flow_is_supported(signed, server, tools):
+    server.routes["/token"] = token(tools)
+    scheme = {"type": "oauth2", "flow": "application", "tokenUrl": f"{server.url}/token", "scopes": {}}
     document = described({}) | {"swagger": "2.0", "securityDefinitions": {"sso": scheme}}
     await (await signed(document={key: value for key, value in document.items() if key != "openapi"})).call("l", {})
-    assert sent_to(server) == ["Bearer tok-1.abc/def"]
+    assert sent_to(server) == [BASIC, "Bearer tok-1.abc/def"]
 
 
 @pytest.mark.parametrize("scheme", [{"type": "http", "scheme": "bearer"}, {"type": "openIdConnect"}])
@@ -274,8 +276,17 @@ async def test_a_fetched_token_works_for_any_bearer_scheme(signed, server, other
 )
 async def test_the_client_secret_is_not_sent_to_unsafe_urls(signed, server, url, words):
     with pytest.raises(SourceError, match=words):
-        await (await signed(flows={"clientCredentials": {"tokenUrl": url}})).call("l", {})
+        await (await signed(token_url=url)).call("l", {})
     assert server.received == []
+
+
+@pytest.mark.parametrize("trick", ["{other}/token", "https://idp.example", "{here}@idp.example/t", "//idp.example/t"])
+async def test_the_client_secret_does_not_follow_the_document_to_another_site(signed, server, other_server, trick):
+    url = trick.format(other=other_server.url, here=server.url.replace("http:", "https:"))
+    with pytest.raises(MissingCredential, match=r"another site.*|is not encrypted") as caught:
+        await (await signed(flows={"clientCredentials": {"tokenUrl": url}})).call("l", {})
+    assert "'token_url' in 'auth'" in str(caught.value)
+    assert (server.received, other_server.received) == ([], [])
 
 
 async def test_a_missing_token_url_names_the_setting(signed, server):

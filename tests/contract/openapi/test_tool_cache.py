@@ -51,8 +51,8 @@ async def test_cached_tools_equal_built_tools_and_can_be_called(opened, server, 
     assert builds == ["built"]
     assert await source.list_tools() is await source.list_tools()
     name = next(tool.name for tool in first.tools if tool.locator == "GET /tickets/{id}")
-    await source.call(name, {"id": "a/b"})
-    assert server.received[-1].target == "/tickets/a%2Fb"
+    await source.call(name, {"id": "a?b"})
+    assert server.received[-1].target == "/tickets/a%3Fb"
 
 
 async def test_a_changed_document_is_rebuilt(opened, server, tools, folder, builds):

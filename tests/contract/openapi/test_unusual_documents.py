@@ -83,7 +83,7 @@ async def test_a_multi_segment_declaration_holds_for_other_operations(opened, se
         "/v1/{parent}/topics": get(told, operationId="topics"),
         "/v1/{name}": get(in_path("name"), operationId="name"),
         "/v1/{coded}:get": get(in_path("coded", description="URL-encoded."), operationId="coded"),
-        "/v2/{name}": get(in_path("name"), operationId="other"),
+        "/v2/{name}": get(in_path("name", description="An ARN."), operationId="other"),
     }
     source = await opened(tools.described(paths), base_url=server.url)
     for tool, argument in (("name", "name"), ("coded", "coded"), ("other", "name")):
@@ -93,10 +93,17 @@ async def test_a_multi_segment_declaration_holds_for_other_operations(opened, se
 
 @pytest.mark.parametrize(
     "description",
-    ["The name.", "See `GET /users/{id}`.", "URL-encoded path of the project, `group/{project}`.", "An id from a/b."],
+    ["The ARN of the resource.", "URL-encoded path of the project, `group/{project}`.", "A branch such as `fix/bug`."],
 )
-async def test_other_slashes_in_path_values_are_encoded(sent, description):
+async def test_slashes_that_the_document_declares_are_encoded(sent, description):
     assert await sent("/v1/{name}", {"name": "a/b"}, in_path("name", description=description)) == "/v1/a%2Fb"
+
+
+@pytest.mark.parametrize("description", ["The name.", "See `GET /users/{id}`.", "An id from a/b."])
+async def test_other_slashes_in_path_values_are_refused(sent, server, description):
+    with pytest.raises(InvalidRequest, match="name: it contains a path separator"):
+        await sent("/v1/{name}", {"name": "a/b"}, in_path("name", description=description))
+    assert server.received == []
 
 
 @pytest.mark.parametrize("value", ["a/../b", "..", "../b", "a/..", "./a", "/"])

@@ -1,10 +1,11 @@
 """Blocked addresses in all their spellings."""
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.url_safety import is_metadata_address
+from adapters.http.url_safety import is_metadata_address, is_same_site
 
 OFF_LIMITS = (
     "169.254.169.254",
@@ -56,3 +57,25 @@ def test_link_local_addresses_are_blocked_inside_ipv6(address: object) -> None:
 @given(st.text(max_size=40))
 def test_any_text_can_be_checked(text: str) -> None:
     assert is_metadata_address(text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "own", "is_same"),
+    [
+        ("https://api.example.com/token", "https://api.example.com/v1", True),
+        ("https://api.example.com:8443/token", "https://api.example.com", True),
+        ("https://auth.api.example.com", "https://api.example.com", True),
+        ("https://example.com", "https://api.example.com", True),
+        ("https://auth.example.com", "https://api.example.com", False),
+        ("https://evil.github.io", "https://mine.github.io", False),
+        ("https://evilapi.example.com", "https://api.example.com", False),
+        ("https://api.example.com.evil.org", "https://api.example.com", False),
+        ("https://com", "https://example.com", False),
+        ("http://api.example.com", "https://api.example.com", False),
+        ("http://127.0.0.1:9001", "http://127.0.0.1:9000", False),
+        ("https://0.0.1", "https://127.0.0.1", False),
+        ("http://localhost:9001", "http://localhost:9000", False),
+    ],
+)
+def test_a_site_is_a_host_with_its_subdomains_and_parents(url, own, is_same):
+    assert is_same_site(httpx2.URL(url), httpx2.URL(own)) is is_same
