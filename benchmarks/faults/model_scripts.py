@@ -65,7 +65,7 @@ ALLOWED_EXIT_CODES: dict[Misbehaviour, frozenset[int]] = {
     Misbehaviour.MALFORMED: frozenset({6, 7}),
     Misbehaviour.STUBBORN: frozenset({5, 6}),
     Misbehaviour.WRITES: frozenset({6, 8}),
-    Misbehaviour.FLOOD: frozenset({6}),
+    Misbehaviour.FLOOD: frozenset({5, 6}),
     Misbehaviour.EMPTY: frozenset({5, 6}),
     Misbehaviour.HUGE: frozenset({5, 6}),
     Misbehaviour.HUGE_CALL: frozenset({5, 6}),
