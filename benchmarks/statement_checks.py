@@ -10,16 +10,15 @@ from collections.abc import Iterable
 
 from benchmarks.statements.false_statements import false_statements
 from benchmarks.statements.true_statements import true_statements
-from benchmarks.statements.world import QUESTION, shown_data
+from benchmarks.statements.world import QUESTION, evidence_of, shown_data
 from runax_cli.agent.evidence.citations import non_statements, parse_statements
-from runax_cli.agent.evidence.verify import verify_answer
 
 MAX_FALSE_ALARM_RATE = 0.05
 
 
 def is_accepted(statement: str) -> bool:
     """Whether a statement passes: verified if it cites something, else without a fault."""
-    evidence = verify_answer(statement, shown_data(), question=QUESTION)
+    evidence = evidence_of(statement, shown_data(), question=QUESTION)
     parsed = (*parse_statements(statement), *non_statements(statement))
     if any(one.has_citations for one in parsed):
         return bool(evidence) and all(entry.verified for entry in evidence)

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
-from runax_cli.core.results import Lineage
+from runax_cli.agent.evidence.verify import check_statements
+from runax_cli.core.results import Evidence, Lineage
 from runax_cli.executor.outcome import SqlEvidence
 from runax_cli.executor.sql.lineage import ColumnLineage
 
@@ -213,3 +214,8 @@ def shown_data() -> ShownData:
     data.queries = {query.id: query for query in QUERIES}
     data.uncited_values = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
     return data
+
+
+def evidence_of(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> tuple[Evidence, ...]:
+    """The evidence of each statement of an answer."""
+    return tuple(one.evidence for one in check_statements(answer, shown, question=question, asked=asked))

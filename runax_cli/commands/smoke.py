@@ -189,7 +189,10 @@ async def _conversation(common: CommonOptions) -> AsyncIterator[SessionConversat
 
 def _configuration(api_url: str, model_url: str) -> Configuration:
     log_dir = load_configuration().settings.log_dir
-    return demo_configuration(api_url, llm_name=MODEL, llm_api_base_url=f"{model_url}/v1", log_dir=log_dir)
+    # The mock model cannot judge: its reviews would only warn.
+    return demo_configuration(
+        api_url, llm_name=MODEL, llm_api_base_url=f"{model_url}/v1", log_dir=log_dir, review="never"
+    )
 
 
 async def _ask(

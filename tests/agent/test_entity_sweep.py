@@ -14,16 +14,15 @@ from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
 from mock_api.app import create_app
 from mock_api.serving import serve
-from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.events import CollectingSink
 from runax_cli.core.results import ReasonCode, RunResult, RunStatus
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 USERS = [
     {"id": 3, "name": "Jana Nováková"},
@@ -129,13 +128,7 @@ async def asking_app(
             journal,
             counter=registry.counter(Role.REDUCER),
             effective_tokens=registry.config(Role.REDUCER).effective_tokens,
-            prompts=ReducerPrompts(
-                system=prompts.REDUCER_SYSTEM,
-                user=prompts.REDUCER_USER,
-                repair=prompts.REDUCER_REPAIR,
-                merge_system=prompts.MERGE_SYSTEM,
-                merge_user=prompts.MERGE_USER,
-            ),
+            prompts=REDUCER_PROMPTS,
             api_concurrency=4,
             reducer_concurrency=4,
         )

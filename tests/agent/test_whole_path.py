@@ -12,16 +12,15 @@ from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, 
 from adapters.catalog import ToolCatalog
 from adapters.errors import TimedOut
 from adapters.memory_source import MemorySource
-from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.events import CollectingSink
 from runax_cli.core.results import EvidenceKind, ReasonCode, RunStatus
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 from runax_cli.ui.log_lines import line_of
 
 N_TICKETS = 120
@@ -103,13 +102,7 @@ async def session_over(folder: Path, serve: Any, sink: CollectingSink) -> tuple[
         journal,
         counter=registry.counter(Role.REDUCER),
         effective_tokens=registry.config(Role.REDUCER).effective_tokens,
-        prompts=ReducerPrompts(
-            system=prompts.REDUCER_SYSTEM,
-            user=prompts.REDUCER_USER,
-            repair=prompts.REDUCER_REPAIR,
-            merge_system=prompts.MERGE_SYSTEM,
-            merge_user=prompts.MERGE_USER,
-        ),
+        prompts=REDUCER_PROMPTS,
         api_concurrency=4,
         reducer_concurrency=4,
     )

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -150,7 +151,11 @@ def test_limits_have_their_exit_codes(options: list[str], code: int, runax: Run,
 
 
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_keeps_the_pages_and_is_code_130(mock: Any, ends: signal.Signals) -> None:
+def test_a_signal_keeps_the_pages_and_is_code_130(
+    mock: Any, ends: signal.Signals, request: pytest.FixtureRequest
+) -> None:
+    # A process started under nohup ignores SIGHUP, and so would its children.
+    request.addfinalizer(partial(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL)))
     runax = Path(sys.executable).with_name("runax")
     with mock("--faults", "latency=0.4") as url:
         process = subprocess.Popen(

@@ -16,7 +16,6 @@ CALLED_FROM_OUTSIDE = {
     "ManualClock": "in-memory twin of a protocol, for tests and embedders",
     "MemorySource": "in-memory twin of a protocol, for tests and embedders",
     "ScriptedModel": "in-memory twin of a protocol, for tests and embedders",
-    "verify_answer": "evidence without positions and citations to add, for benchmarks and embedders",
     "create_unusual_app": "mock server of the contract tests",
     "create_conventions_mcp_app": "mock server of the contract tests",
 }

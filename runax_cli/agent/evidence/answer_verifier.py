@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from runax_cli.agent.evidence.checks.absence import claims_absence, found_nothing, is_refuted, shows_absence
+from runax_cli.agent.evidence.checks.absence import claims_absence, is_refuted, shows_absence
 from runax_cli.agent.evidence.checks.arithmetic import is_calculated
 from runax_cli.agent.evidence.checks.conditions import QuestionConditions
 from runax_cli.agent.evidence.checks.context import StatementContext
@@ -18,7 +19,7 @@ from runax_cli.agent.evidence.citations import (
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in, has_time_unit, normalize_text
 from runax_cli.agent.evidence.numbers import number_words_in
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
-from runax_cli.agent.evidence.small_numbers import group_sizes, is_small_word, text_after, without_factors
+from runax_cli.agent.evidence.small_numbers import group_sizes, is_small_word, without_factors
 from runax_cli.agent.evidence.stored_query import stored_query
 from runax_cli.agent.evidence.support import (
     SimilarRecords,
@@ -28,10 +29,12 @@ from runax_cli.agent.evidence.support import (
     build_support,
     data_numbers,
     figure_of_other_row,
+    found_nothing,
     load_cited_record,
     mentions_any,
     quotes_in,
     states_absence,
+    text_after,
     unsupported_figures,
 )
 from runax_cli.agent.evidence.values import leaves
@@ -137,6 +140,9 @@ class AnswerVerifier:
         at = next((at for at, one in enumerate(self.order) if one.start == statement.start), 0)
         return self.order[max(0, at - _STATEMENTS_BEFORE) : at]
 
+    def _text_before(self, statement: Statement) -> str:
+        return " ; ".join(one.text for one in self._before(statement))
+
     def _context_before(self, statement: Statement) -> StatementContext:
         """The statement as if it cited everything that the statements before it cite."""
         cited = self._before(statement)
@@ -164,7 +170,7 @@ class AnswerVerifier:
         if statement.citations:
             return self._verify_records(statement, support)
         counted = [self.shown.datasets[name] for name in statement.datasets if name in self.shown.datasets]
-        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement)
+        return self._verify_totals(statement, support, counted) if counted else self._verify_uncited(statement)
 
     def _context(self, statement: Statement, support: Support) -> StatementContext:
         names = (*(cited.ref.dataset for cited in support.records), *statement.datasets)
@@ -176,7 +182,7 @@ class AnswerVerifier:
             support=support,
             given=self.uncited,
             answer_rows=self.query_rows,
-            indexes={name: shown.values for name, shown in used.items()},
+            indexes={name: self.shown.values_of(name) for name in used},
             totals={name: shown.exact_total for name, shown in used.items() if shown.exact_total is not None},
             cited_datasets=statement.datasets,
             records_read=tuple(shown.records_read for shown in used.values()),
@@ -198,13 +204,11 @@ class AnswerVerifier:
     def _possible_records(self, statement: Statement, figures: Sequence[Figure]) -> Iterator[tuple[str, Statement]]:
         """Shown records that have all figures: one of them, or of a few records each some."""
         for name, shown in self.shown.datasets.items():
-            for row in sorted(shown.rows)[:_MAX_SEARCHED_RECORDS]:
-                citation = Citation(name, row)
-                if all(self._support_of((citation,)).in_records.has(figure) for figure in figures):
-                    yield f"{name}#{row}", replace(statement, citations=(citation,))
-            if len(shown.rows) <= _MAX_FEW_RECORDS:
-                cited = tuple(Citation(name, row) for row in sorted(shown.rows))
-                if all(self._support_of(cited).in_records.has(figure) for figure in figures):
+            rows = [Citation(name, row) for row in sorted(shown.rows)[:_MAX_SEARCHED_RECORDS]]
+            together = [tuple(rows)] if 1 < len(rows) <= _MAX_FEW_RECORDS else []
+            for cited in (*((one,) for one in rows), *together):
+                pool = self._support_of(cited).in_records
+                if all(pool.has(figure) for figure in figures):
                     yield ", ".join(f"{name}#{one.row}" for one in cited), replace(statement, citations=cited)
 
     def _verify_absence(self, statement: Statement, support: Support) -> Evidence | None:
@@ -212,7 +216,10 @@ class AnswerVerifier:
         context = self._context(statement, support)
         if not claims_absence(statement.text, context.figures):
             return None
-        if shows_absence(context) and not is_refuted(context):
+        if refuted := is_refuted(context):
+            entry = Evidence(statement=statement.text, kind=EvidenceKind.SQL, sql=_sql_text(support))
+            return _failed(entry, Fault.CONTRADICTED, refuted)
+        if shows_absence(context):
             return Evidence(
                 statement=statement.text,
                 kind=EvidenceKind.ABSENCE,
@@ -221,9 +228,7 @@ class AnswerVerifier:
                 verified=True,
                 queries=tuple(stored_query(query) for query in support.queries),
             )
-        refuted = is_refuted(context)
-        entry = Evidence(statement=statement.text, kind=EvidenceKind.SQL, sql=_sql_text(support))
-        return _failed(entry, Fault.CONTRADICTED, refuted) if refuted else None
+        return None
 
     def verify_non_statement(self, passage: Statement) -> Evidence | None:
         """Verify the figures of a heading or lead-in, which otherwise needs no evidence."""
@@ -233,33 +238,33 @@ class AnswerVerifier:
     def _verify_uncited(self, statement: Statement) -> Evidence:
         """Verify a statement that cites nothing, against what the statement before it cites."""
         figures = figures_in(statement.text)
-        inherited = self._inherited(statement)
-        context = self._context(inherited, _support(inherited, self.shown, self.uncited))
-        together = self._context_before(statement)
-        before = " ; ".join(one.text for one in self._before(statement))
-        unknown = self._unknown(figures, statement.text)
-        unknown = tuple(figure for figure in unknown if not is_calculated(figure, together, before=before))
+        if unknown := self._unknown(figures, statement.text):
+            together, before = self._context_before(statement), self._text_before(statement)
+            unknown = tuple(figure for figure in unknown if not is_calculated(figure, together, before=before))
         if unknown:
             return self._inference(statement, unknown)
         if claims_absence(statement.text, figures):
             return self._uncited_absence(statement)
-        entry = self._inference(statement, ())
-        problem = find_inherited_problem(context)
+        entry, inherited = self._inference(statement, ()), self._inherited(statement)
+        problem = find_inherited_problem(self._context(inherited, _support(inherited, self.shown, self.uncited)))
         return entry if problem is None else _failed(entry, problem.fault, problem.note)
 
     def _uncited_absence(self, statement: Statement) -> Evidence:
-        """A statement that there is nothing: some query or call must have found nothing over complete data."""
-        empty = [query for query in self.shown.queries.values() if found_nothing(query) and query.datasets]
-        is_empty = any(shown.exact_total == 0 for shown in self.shown.datasets.values()) or 0 in self.shown.exact_totals
-        if not (empty or is_empty):
+        """A statement that there is nothing: the only query, or without one every call, must have found nothing.
+
+        Of several, nobody says which one the statement is about.
+        """
+        queries = [query for query in self.shown.queries.values() if query.datasets]
+        is_empty = self.shown.exact_totals == {0} if not queries else len(queries) == 1 and found_nothing(queries[0])
+        if not is_empty:
             return self._inference(statement, ())
         return Evidence(
             statement=statement.text,
             kind=EvidenceKind.ABSENCE,
-            exact=all(query.lineage is Lineage.EXACT for query in empty),
+            exact=all(query.lineage is Lineage.EXACT for query in queries),
             verified=True,
-            queries=tuple(stored_query(query) for query in empty[-1:]),
-            sql=empty[-1].sql if empty else None,
+            queries=tuple(map(stored_query, queries)),
+            sql=queries[0].sql if queries else None,
         )
 
     def _verify_records(self, statement: Statement, support: Support) -> Evidence:
@@ -272,7 +277,7 @@ class AnswerVerifier:
         )
         if not support.all_records_shown:
             return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
-        unsupported = self._unsupported(statement, (support.in_records, support.durations, self.query_rows))
+        unsupported = self._unsupported(statement, support, (support.in_records, support.durations, self.query_rows))
         if unknown := self._unknown(unsupported, statement.text):
             return self._inference(statement, unknown, entry)
         if unsupported:
@@ -303,7 +308,7 @@ class AnswerVerifier:
             return _failed(entry, Fault.UNCITED, f"{unknown} is not the result of a query over the data")
         if not support.all_records_shown:
             return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
-        unsupported = self._unsupported(statement, (support.in_rows, support.in_records, support.filters))
+        unsupported = self._unsupported(statement, support, (support.in_rows, support.in_records, support.filters))
         others = (support.filters, self.uncited)
         unsupported = tuple(one for one in unsupported if not support.in_rows.has_date_parts(one, others))
         if unsupported:
@@ -330,7 +335,7 @@ class AnswerVerifier:
         text = normalize_text(quote)
         selected = any(known.strip("% ") and known.strip("% ") in text for known in support.filters.texts)
         names = [name for query in support.queries for name in query.datasets if name in self.shown.datasets]
-        return selected and any(self.shown.datasets[name].values.has_value(quote) for name in names)
+        return selected and any(self.shown.values_of(name).has_value(quote) for name in names)
 
     def _states_lower_bound(self, statement: Statement, support: Support) -> bool:
         """Whether the statement, or one next to it, says that the data is incomplete, or how much of it was read."""
@@ -346,7 +351,7 @@ class AnswerVerifier:
         )
         return is_told or _STATES_LOWER_BOUND.search(statement.text) is not None
 
-    def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
+    def _verify_totals(self, statement: Statement, support: Support, counted: Sequence[ShownDataset]) -> Evidence:
         """Verify a statement that cites totals of datasets. Without a figure there is nothing to verify."""
         text, figures = statement.text, figures_in(statement.text)
         if not figures:
@@ -361,16 +366,15 @@ class AnswerVerifier:
             return _failed(entry, Fault.CONTRADICTED, note)
         totals = EvidencePool()
         totals.add_all([total for shown in counted for total in (shown.exact_total, shown.records_read)])
-        unsupported = self._unsupported(statement, (totals, self.query_rows))
+        unsupported = self._unsupported(statement, support, (totals, self.query_rows))
         if unknown := self._unknown(unsupported, text):
             return self._inference(statement, unknown, entry)
         return entry.model_copy(update={"verified": True})
 
-    def _unsupported(self, statement: Statement, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
+    def _unsupported(self, statement: Statement, support: Support, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
         """Figures that are not in the pools, need a citation, and do not count the cited records."""
         figures = figures_in(statement.text)
         found = unsupported_figures(figures, statement.text, (*pools, self.uncited))
-        support = _support(statement, self.shown, self.uncited)
         counts = self._counts(statement, support)
         # A small number is in many texts: in words it must be a number of the data, or count something.
         found += tuple(
@@ -382,7 +386,7 @@ class AnswerVerifier:
         if not found:
             return ()
         context = self._context(statement, support)
-        before = " ; ".join(one.text for one in self._before(statement))
+        before = self._text_before(statement)
         found = without_factors(found, statement.text)
         return tuple(figure for figure in found if not is_calculated(figure, context, before=before))
 
@@ -466,9 +470,8 @@ def _uses_query_rows(text: str, support: Support) -> bool:
 
 
 def _states_number(number: int, figures: Sequence[Figure]) -> bool:
-    pool = EvidencePool()
-    pool.add(number)
-    return any(pool.has(figure) for figure in figures if figure.number is not None and not figure.number.is_percent)
+    mentions = (figure.number for figure in figures)
+    return any(one is not None and not one.is_percent and one.includes(Decimal(number)) for one in mentions)
 
 
 def _wrong_quote(text: str, pools: Sequence[EvidencePool]) -> str | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from runax_cli.agent.locales import LOCALES, any_of
 
@@ -56,6 +57,18 @@ class NumberMention:
     readings: tuple[Interval, ...]
     parts: tuple["NumberMention", ...] = ()
     is_percent: bool = False
+
+    def includes(self, value: Decimal) -> bool:
+        """Whether it may mean this value."""
+        return any(one.low <= value <= one.high for one in self.readings)
+
+
+def as_decimal(value: Any) -> Decimal | None:
+    """A finite number as Decimal; None for anything else, also for a truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    number = Decimal(str(value))
+    return number if number.is_finite() else None
 
 
 def numbers_in(text: str) -> Iterator[NumberMention]:

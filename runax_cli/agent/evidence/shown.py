@@ -48,17 +48,6 @@ class ShownDataset:
     records_read: int = 0
     findings: dict[int, list[str]] = field(default_factory=dict)
     is_whole: bool = True
-    _values: ValueIndex | None = field(default=None, repr=False)
-
-    @property
-    def values(self) -> ValueIndex:
-        """The values of its columns, collected once; empty if the records cannot be read. Blocking."""
-        if self._values is None:
-            try:
-                self._values = ValueIndex.of_records(self.dataset.records())
-            except (StoreError, OSError):
-                self._values = ValueIndex.of_records(())
-        return self._values
 
     def copy(self) -> "ShownDataset":
         """A copy that can be changed independently."""
@@ -92,6 +81,16 @@ class ShownData:
         self.arguments: list[Any] = []
         self.calls: list[ShownCall] = []
         self._totals: list[int] = []
+        self._values: dict[str, ValueIndex] = {}
+
+    def values_of(self, name: str) -> ValueIndex:
+        """The values of a dataset's columns, collected once; empty if its records cannot be read. Blocking."""
+        if name not in self._values:
+            try:
+                self._values[name] = ValueIndex.of_records(self.datasets[name].dataset.records())
+            except (StoreError, OSError):
+                self._values[name] = ValueIndex.of_records(())
+        return self._values[name]
 
     @property
     def exact_totals(self) -> frozenset[int]:
@@ -107,6 +106,8 @@ class ShownData:
         copy.arguments = list(self.arguments)
         copy.calls = list(self.calls)
         copy._totals = list(self._totals)
+        # Shared: a dataset has the same records in every copy.
+        copy._values = self._values
         for outcome in outcomes:
             copy._add(outcome)
         return copy

@@ -12,7 +12,6 @@ from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import any_of
 
 _SMALL = 12
-_UNIT_CHARS = 12
 _PART_OF = re.compile(rf"\s+{any_of(lambda locale: locale.claim.part_of)}\s+", re.IGNORECASE)
 _PART_OF_END = re.compile(rf"\s+{any_of(lambda locale: locale.claim.part_of)}\s+$", re.IGNORECASE)
 _FACTOR = re.compile(rf"[\s-]?{any_of(lambda locale: locale.claim.times)}\b", re.IGNORECASE)
@@ -31,11 +30,6 @@ def group_sizes(support: Support) -> frozenset[int]:
             sizes.update(Counter(str(row[at]) for row in query.rows).values())
     fields = Counter((name, str(value)) for cited in support.records for name, value in leaves(cited.record or {}))
     return frozenset((*sizes, *fields.values()))
-
-
-def text_after(figure: Figure, text: str) -> str:
-    """The text after a figure, long enough for a unit."""
-    return text[figure.start + len(figure.text) :][:_UNIT_CHARS]
 
 
 def is_small_word(figure: Figure) -> bool:

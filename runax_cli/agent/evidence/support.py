@@ -40,7 +40,9 @@ _MAX_NAME_CHARS = 80
 _MAX_OTHERS = 100
 _SHORT_NAME = 4
 _MIN_ID_DIGITS = 4
-_MAX_COMPARED_ROWS = 200
+_UNIT_CHARS = 12
+MAX_COMPARED_ROWS = 200
+"""Only the first rows of a result are compared with the names of a statement."""
 _MIN_SHARED_WORDS = 2
 _MAX_COMPARED_CHARS = 5000
 _DURATION_COLUMN = re.compile(
@@ -167,7 +169,7 @@ def figure_of_other_row(figures: Sequence[Figure], text: str, queries: Sequence[
     A text that gives more figures than it names rows may name the others in another language.
     """
     for query in queries:
-        rows = query.rows[:_MAX_COMPARED_ROWS]
+        rows = query.rows[:MAX_COMPARED_ROWS]
         by_row = row_names(query)
         named = [row for row, names in zip(rows, by_row, strict=False) if any(name_positions(text, names))]
         others = [row for row, names in zip(rows, by_row, strict=False) if names and row not in named]
@@ -195,6 +197,15 @@ def name_positions(text: str, names: Sequence[str]) -> Iterator[tuple[int, int, 
         yield from ((match.start(), match.end(), name) for match in re.finditer(pattern, text, flags))
 
 
+def names_in(text: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Where a text names one of these names, from left to right; a name inside a longer one does not count."""
+    kept: list[tuple[int, int, str]] = []
+    for span in sorted(name_positions(text, names), key=lambda one: one[0] - one[1]):
+        if not any(one[0] < span[1] and span[0] < one[1] for one in kept):
+            kept.append(span)
+    return sorted(kept)
+
+
 def row_names(query: SqlEvidence) -> list[list[str]]:
     """The texts that name each row: its short texts, and the names of the month if a column has months (1 to 12)."""
     names = [_names(row) for row in query.rows]
@@ -220,12 +231,15 @@ def _names(row: Sequence[Any]) -> list[str]:
     return [cell for cell in row if isinstance(cell, str) and 0 < len(cell) <= _MAX_NAME_CHARS]
 
 
+def found_nothing(query: SqlEvidence) -> bool:
+    """Whether a query returned no row, or a figure that is zero or missing."""
+    cells = (cell for row in query.rows for cell in row if not isinstance(cell, bool))
+    return not query.n_rows or any(cell in (0, None) for cell in cells)
+
+
 def states_absence(text: str, queries: Sequence[SqlEvidence]) -> bool:
     """Whether a text says that there is nothing, and a query found nothing."""
-    found_nothing = any(
-        not query.n_rows or any(cell in (0, None) for row in query.rows for cell in row) for query in queries
-    )
-    return found_nothing and _NEGATION.search(text) is not None
+    return any(map(found_nothing, queries)) and _NEGATION.search(text) is not None
 
 
 def quotes_in(text: str) -> tuple[str, ...]:
@@ -275,9 +289,10 @@ class SimilarRecords:
 
 def unsupported_figures(figures: Sequence[Figure], text: str, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
     """Figures that are in none of the pools."""
-    return tuple(f for f in figures if not any(pool.has(f, after=_text_after(f, text)) for pool in pools))
+    return tuple(f for f in figures if not any(pool.has(f, after=text_after(f, text)) for pool in pools))
 
 
-def _text_after(figure: Figure, text: str) -> str:
+def text_after(figure: Figure, text: str) -> str:
+    """The text right after a figure, long enough for a unit."""
     end = figure.start + len(figure.text)
-    return text[end : end + 12]
+    return text[end : end + _UNIT_CHARS]

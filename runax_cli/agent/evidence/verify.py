@@ -17,7 +17,6 @@ from runax_cli.agent.evidence.citations import (
     parse_statements,
 )
 from runax_cli.agent.evidence.shown import ShownData
-from runax_cli.core.results import Evidence
 
 _CERTIFICATE_LIKE = re.compile(
     r"^\W*(?:\d[\d\s,.]*/\s*\d[\d\s,.]*\s+\S+\s+(?:\(.*\)\s+)?fetched\b.*|no data was used\b.*"
@@ -26,17 +25,12 @@ _CERTIFICATE_LIKE = re.compile(
 )
 
 
-def verify_answer(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> tuple[Evidence, ...]:
-    """The evidence of each statement in order, then that of headings and lead-ins with unsupported figures.
+def check_statements(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> list[CheckedStatement]:
+    """Verify each statement in order, then headings and lead-ins: of these, only those with unsupported figures.
 
     `question` is all text from the user, and the date of the run; `asked` is the question that this answer is for.
     Blocking: reads cited records from disk.
     """
-    return tuple(checked.evidence for checked in check_statements(answer, shown, question=question, asked=asked))
-
-
-def check_statements(answer: str, shown: ShownData, *, question: str = "", asked: str = "") -> list[CheckedStatement]:
-    """Verify each statement of an answer, as `verify_answer` does, and find citations for those without one."""
     statements = parse_statements(answer)
     verifier = AnswerVerifier.for_statements(statements, shown, question, asked=asked)
     checked = [verifier.verify(one) for one in statements]

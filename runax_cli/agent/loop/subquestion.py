@@ -144,7 +144,7 @@ class SubQuestionRun:
         names = [schema.name for schema in self._tools.offered if schema.name in sources]
         if not names or self.input.context:
             return False
-        return needs_data(self.input.sub.question, names, has_earlier_data=has_earlier_data(self._run.shown))
+        return needs_data(self.input.sub.question, sources.nouns, has_earlier_data=has_earlier_data(self._run.shown))
 
     @property
     def sweep(self) -> SweepReport | None:

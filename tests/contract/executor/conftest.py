@@ -10,25 +10,17 @@ from typing import Any
 import pytest
 
 from adapters.base import Json, Pagination, PaginationStyle
-from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
-from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import ByteCounter, Model, ModelReply, ModelRequest, ScriptedModel, Usage
 from runax_cli.models.tokens import CalibratedCounter, measure
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 from tests.fakes.paged_api import PagedApi
 
-PROMPTS = ReducerPrompts(
-    system=prompts.REDUCER_SYSTEM,
-    user=prompts.REDUCER_USER,
-    repair=prompts.REDUCER_REPAIR,
-    merge_system=prompts.MERGE_SYSTEM,
-    merge_user=prompts.MERGE_USER,
-)
 BY_OFFSET = Pagination(
     convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=50, default_size=20
 )
@@ -141,7 +133,7 @@ def make(tmp_path: Path) -> MakeBench:
             kept,
             counter=counter,
             effective_tokens=effective,
-            prompts=PROMPTS,
+            prompts=REDUCER_PROMPTS,
             api_concurrency=concurrency,
             reducer_concurrency=4,
             max_attempts=3,

@@ -12,9 +12,10 @@ from adapters.clock import SystemClock
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import ReusePolicy
 from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 from runax_cli.runtime.sources import source_fingerprints
 from runax_cli.settings.loader import load
-from tests.contract.executor.conftest import BY_OFFSET, PROMPTS, Bench, ticket
+from tests.contract.executor.conftest import BY_OFFSET, Bench, ticket
 
 MakeBench = Callable[..., Bench]
 DAY_S = 86_400.0
@@ -29,7 +30,7 @@ def under(bench: Bench, identity: str, *, folder: Path, run_id: str = "run1", ma
         bench.journal,
         counter=bench.counter,
         effective_tokens=bench.effective,
-        prompts=PROMPTS,
+        prompts=REDUCER_PROMPTS,
         clock=SystemClock(),
         reuse=ReusePolicy({"crm": identity}, max_age_s=max_age_s),
     )

@@ -22,7 +22,8 @@ from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_text
-from tests.contract.executor.conftest import PROMPTS
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
+from tests.contract.executor.conftest import REDUCER_PROMPTS
 
 LABELS = ("outage", "invoice", "router", "other")
 LABELER_PROMPTS = LabelerPrompts(
@@ -116,7 +117,7 @@ def desk(make: Any, tmp_path: Path) -> Any:
             bench.executor,
             DatasetStore(tmp_path / "datasets"),
             journal or MemoryJournal(),
-            reducers=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
+            reducers=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(
                 counter=counter, prompts=LABELER_PROMPTS, effective_tokens=effective, concurrency=4
             ),

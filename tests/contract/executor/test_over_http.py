@@ -20,25 +20,17 @@ from mock_api.faults import Fault, FaultKind, FaultPlan
 from mock_api.pagination import PagingStyle
 from mock_api.resources import Filters, Resource
 from mock_api.serving import serve
-from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter, Event
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
-from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, Model, ModelReply, ModelRequest, ScriptedModel, Usage
 from runax_cli.models.tokens import CalibratedCounter
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 N = 261
-PROMPTS = ReducerPrompts(
-    system=prompts.REDUCER_SYSTEM,
-    user=prompts.REDUCER_USER,
-    repair=prompts.REDUCER_REPAIR,
-    merge_system=prompts.MERGE_SYSTEM,
-    merge_user=prompts.MERGE_USER,
-)
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}, "text": {"type": "string"}}}
 
 
@@ -144,7 +136,7 @@ def opened(tmp_path: Path) -> Opened:
                     MemoryJournal(),
                     counter=CalibratedCounter(ByteCounter(), ratio=1.0),
                     effective_tokens=16_000,
-                    prompts=PROMPTS,
+                    prompts=REDUCER_PROMPTS,
                     api_concurrency=concurrency,
                     reducer_concurrency=4,
                 )

@@ -14,7 +14,8 @@ from adapters.source_events import OnEvent, ignore_events
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.store.dataset import DatasetStore
-from tests.contract.executor.conftest import PROMPTS, Bench, ticket
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
+from tests.contract.executor.conftest import Bench, ticket
 from tests.fakes.paged_api import PagedApi
 
 MakeBench = Callable[..., Bench]
@@ -28,7 +29,7 @@ def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any
         bench.journal,
         counter=bench.counter,
         effective_tokens=bench.effective,
-        prompts=PROMPTS,
+        prompts=REDUCER_PROMPTS,
         **limits,
     )
     return replace(bench, executor=executor)

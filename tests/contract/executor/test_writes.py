@@ -18,7 +18,8 @@ from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
-from tests.contract.executor.conftest import PROMPTS, QuarterCounter
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
+from tests.contract.executor.conftest import QuarterCounter
 from tests.contract.openapi.conftest import LoopbackServer, answer, listening, raw
 
 ORDER = {
@@ -75,7 +76,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
 
         def executor(name: str) -> Executor:
             store = DatasetStore(tmp_path / name)
-            return Executor(source, store, journal, counter=counter, effective_tokens=3000, prompts=PROMPTS)
+            return Executor(source, store, journal, counter=counter, effective_tokens=3000, prompts=REDUCER_PROMPTS)
 
         (spec,) = (await source.list_tools()).tools
         yield Shop(server, source, executor("first"), executor("second"), spec)

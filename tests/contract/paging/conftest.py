@@ -15,24 +15,15 @@ from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from mock_api.conventions import Collection, ConventionName, RequestLog, create_conventions_app, record_id
 from mock_api.serving import serve
-from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
-from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
-
-PROMPTS = ReducerPrompts(
-    system=prompts.REDUCER_SYSTEM,
-    user=prompts.REDUCER_USER,
-    repair=prompts.REDUCER_REPAIR,
-    merge_system=prompts.MERGE_SYSTEM,
-    merge_user=prompts.MERGE_USER,
-)
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 
 @dataclass(repr=False)
@@ -104,7 +95,7 @@ class Bench:
             MemoryJournal(),
             counter=CalibratedCounter(ByteCounter(), ratio=1.0),
             effective_tokens=effective_tokens,
-            prompts=PROMPTS,
+            prompts=REDUCER_PROMPTS,
             api_concurrency=concurrency,
             clock=self.clock,
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from runax_cli.agent.evidence.checks.context import StatementContext
 from runax_cli.agent.evidence.figures import Figure
-from runax_cli.agent.evidence.support import name_positions
+from runax_cli.agent.evidence.support import found_nothing, name_positions
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import SqlEvidence
@@ -49,17 +49,10 @@ def _unmatched_condition(context: StatementContext, query: SqlEvidence) -> str:
 def _names_rows(context: StatementContext) -> bool:
     """Whether a statement names what it cites: then its denial is about these, "only A and B are missing"."""
     texts = [cell for query in context.queries for row in query.rows for cell in row if isinstance(cell, str) and cell]
-    return bool(context.support.records) or any(True for _ in name_positions(context.text, texts))
+    return bool(context.support.records) or any(name_positions(context.text, texts))
 
 
 def shows_absence(context: StatementContext) -> bool:
     """Whether a cited query over complete data found nothing, or a cited dataset is empty."""
     empty = any(context.totals.get(name) == 0 for name in context.dataset_names)
     return empty or any(found_nothing(query) and query.lineage is Lineage.EXACT for query in context.queries)
-
-
-def found_nothing(query: SqlEvidence) -> bool:
-    """Whether a query returned no row, or a figure that is zero or missing."""
-    return not query.n_rows or any(
-        cell in (0, None) for row in query.rows for cell in row if not isinstance(cell, bool)
-    )

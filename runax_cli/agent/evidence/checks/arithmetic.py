@@ -10,9 +10,9 @@ from decimal import Decimal
 from itertools import combinations
 
 from runax_cli.agent.evidence.checks.context import StatementContext
-from runax_cli.agent.evidence.checks.pairs import as_decimal
 from runax_cli.agent.evidence.figures import Figure, figures_in
-from runax_cli.agent.evidence.support import data_numbers, name_positions, row_names
+from runax_cli.agent.evidence.numbers import as_decimal
+from runax_cli.agent.evidence.support import MAX_COMPARED_ROWS, data_numbers, name_positions, row_names
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import any_of
 
@@ -22,7 +22,6 @@ MAX_OPERANDS = 12
 _MAX_FREE_OPERANDS = 4
 _ID_COLUMN = re.compile(r"(?:^|_)(?:id|no|nr|number|row|zip|code)$", re.IGNORECASE)
 _MAX_STATED = 6
-_MAX_ROWS = 200
 _MAX_DIFFERENCE_ROWS = 40
 _RARE_DIGITS = 4
 
@@ -48,7 +47,7 @@ def is_calculated(figure: Figure, context: StatementContext, *, before: str = ""
         candidates += [sum(stated, Decimal(0)), *_column_results(context), *_record_sums(context)]
     if len(_significant(figure)) >= _RARE_DIGITS:
         candidates += _column_differences(context)
-    return any(reading.low <= abs(value) <= reading.high for value in candidates for reading in figure.number.readings)
+    return any(figure.number.includes(abs(value)) for value in candidates)
 
 
 def _significant(figure: Figure) -> str:
@@ -78,12 +77,11 @@ def _totals(context: StatementContext) -> list[Decimal]:
 def _stated_values(context: StatementContext, cited: Sequence[Decimal], figure: Figure, before: str) -> list[Decimal]:
     """The cited values that the statement itself, or those before it, give, and those of the rows that it names."""
     others = [one for one in (*context.figures, *figures_in(before)) if one.text != figure.text]
-    readings = [reading for one in others if one.number for reading in one.number.readings]
-    found = [value for value in cited if any(reading.low <= abs(value) <= reading.high for reading in readings)]
+    found = [value for value in cited if any(one.number and one.number.includes(abs(value)) for one in others)]
     named = [
         number
         for query in context.queries
-        for row, names in zip(data_numbers(query, context.given)[:_MAX_ROWS], row_names(query), strict=False)
+        for row, names in zip(data_numbers(query, context.given)[:MAX_COMPARED_ROWS], row_names(query), strict=False)
         if any(name_positions(context.text, names))
         for cell in row
         if (number := as_decimal(cell)) is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +47,10 @@ class StatementContext:
     def figures(self) -> tuple[Figure, ...]:
         """The figures of the statement."""
         return figures_in(self.text)
+
+    def states(self, value: Decimal) -> bool:
+        """Whether a figure of the statement may be this value."""
+        return any(figure.number is not None and figure.number.includes(value) for figure in self.figures)
 
     @property
     def queries(self) -> Sequence[SqlEvidence]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
 from runax_cli.agent.evidence.figures import Figure, normalize_text
@@ -111,4 +112,4 @@ def _query_sources(query: SqlEvidence, figure: Figure, column: str) -> Iterator[
 def _is_number(figure: Figure, value: object) -> bool:
     if figure.number is None or isinstance(value, bool) or not isinstance(value, int):
         return False
-    return any(reading.low <= value <= reading.high for reading in figure.number.readings)
+    return figure.number.includes(Decimal(value))

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
-from runax_cli.agent.evidence.support import name_positions, row_names
+from runax_cli.agent.evidence.support import MAX_COMPARED_ROWS, name_positions, row_names
 from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
@@ -27,7 +27,6 @@ _NOT_SUPERLATIVE = re.compile(rf"\b{any_of(lambda locale: locale.claim.not_super
 _HIGH = frozenset({"max", "arg_max", "max_by"})
 _LOW = frozenset({"min", "arg_min", "min_by"})
 _CLAUSE_END = re.compile(r"[,;:](?!\d)\s|\s[\u2013\u2014-]\s")
-_MAX_ROWS = 200
 _MIN_COMPARED_ROWS = 3
 _ORDINAL_WORD = re.compile(rf"\b{any_of(lambda locale: locale.claim.ordinal)}\b", re.IGNORECASE)
 
@@ -103,7 +102,7 @@ def _by_order(context: StatementContext, query: SqlEvidence, end: End, *, is_tim
 
 def _named_rows(context: StatementContext, query: SqlEvidence) -> list[int]:
     """The positions of the rows whose own texts the statement names."""
-    by_row = row_names(query)[:_MAX_ROWS]
+    by_row = row_names(query)[:MAX_COMPARED_ROWS]
     counts = Counter(name for names in by_row for name in set(names))
     return [
         at
@@ -129,9 +128,9 @@ def _by_rows(context: StatementContext, query: SqlEvidence, end: End) -> str:
         if len(values) < query.n_rows - 1 or min(values) == max(values) or _is_label(query, at):
             continue
         extreme = max(values) if end == "high" else min(values)
-        if _states(extreme, context):
+        if context.states(Decimal(str(extreme))):
             return ""
-        if given := [f"{value} in '{name}'" for value in dict.fromkeys(values) if _states(value, context)]:
+        if given := [f"{value} in '{name}'" for value in dict.fromkeys(values) if context.states(Decimal(str(value)))]:
             stated[name.casefold()] = given
     ordered = query.shape.order[0].columns if query.shape is not None and query.shape.order else ()
     everywhere = [one for values in stated.values() for one in values]
@@ -161,16 +160,6 @@ def _is_label(query: SqlEvidence, at: int) -> bool:
     output = shape.outputs[at]
     names = {output.name, *output.of, query.columns[at].casefold()}
     return not output.aggregate and bool(names & {*shape.group_by, "row", "id"})
-
-
-def _states(value: Any, context: StatementContext) -> bool:
-    number = Decimal(str(value))
-    return any(
-        reading.low <= number <= reading.high
-        for figure in context.figures
-        if figure.number is not None
-        for reading in figure.number.readings
-    )
 
 
 def _kind(value: Any) -> str:

@@ -1,16 +1,14 @@
 """Pairs of a name and a figure: a statement that names several rows must give each its own figures."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext
 from runax_cli.agent.evidence.figures import EvidencePool, Figure
-from runax_cli.agent.evidence.support import name_positions, row_names
+from runax_cli.agent.evidence.support import MAX_COMPARED_ROWS, names_in, row_names
 from runax_cli.core.results import Fault
 from runax_cli.executor.outcome import SqlEvidence
 
-_MAX_ROWS = 200
 _MAX_NAME_CHARS = 80
 
 Row = Sequence[Any]
@@ -36,7 +34,7 @@ def _rows_by_name(query: SqlEvidence) -> Mapping[str, Row]:
     """The rows of a result by their names, without names that several rows have."""
     found: dict[str, Row] = {}
     repeated: set[str] = set()
-    for row, names in zip(query.rows[:_MAX_ROWS], row_names(query), strict=False):
+    for row, names in zip(query.rows[:MAX_COMPARED_ROWS], row_names(query), strict=False):
         for name in names:
             if name in found and found[name] != row:
                 repeated.add(name)
@@ -45,7 +43,7 @@ def _rows_by_name(query: SqlEvidence) -> Mapping[str, Row]:
 
 
 def _swapped(context: StatementContext, rows: Mapping[str, Row]) -> Problem | None:
-    names = sorted(_without_overlap(name_positions(context.text, list(rows))))
+    names = names_in(context.text, list(rows))
     named = list(dict.fromkeys(name for _, _, name in names))
     if not named or len({id(rows[name]) for name in named}) < 2:
         return None
@@ -58,16 +56,6 @@ def _swapped(context: StatementContext, rows: Mapping[str, Row]) -> Problem | No
         return None
     shown = ", ".join(dict.fromkeys(figure.text for figure in in_names))
     return Problem(Fault.CONTRADICTED, f"{shown}: not the figures of {', '.join(named)} in this order")
-
-
-def _without_overlap(found: Any) -> list[tuple[int, int, str]]:
-    """Drop names inside longer names: "York" in "New York"."""
-    spans = sorted(found, key=lambda one: one[0] - one[1])
-    kept: list[tuple[int, int, str]] = []
-    for span in spans:
-        if not any(one[0] <= span[0] and span[1] <= one[1] for one in kept):
-            kept.append(span)
-    return kept
 
 
 def _pool(row: Row) -> EvidencePool:
@@ -93,11 +81,3 @@ def _is_consistent(
         all(name is not None and pools[name].has(figure) for figure, name in zip(figures, given, strict=True))
         for given in (before, after, in_order)
     )
-
-
-def as_decimal(value: Any) -> Decimal | None:
-    """A number as Decimal; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return None
-    number = Decimal(str(value))
-    return number if number.is_finite() else None

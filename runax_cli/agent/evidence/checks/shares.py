@@ -1,13 +1,12 @@
 """Shares in words: "two thirds", "more than half", "a minority"."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from runax_cli.agent.evidence.checks.context import Problem, StatementContext, column_values
-from runax_cli.agent.evidence.checks.pairs import as_decimal
 from runax_cli.agent.evidence.number_words import word_numbers_in
-from runax_cli.agent.evidence.numbers import numbers_in, word_pattern
+from runax_cli.agent.evidence.numbers import as_decimal, numbers_in, word_pattern
 from runax_cli.agent.evidence.support import name_positions, row_names
 from runax_cli.agent.evidence.values import leaves
 from runax_cli.agent.locales import LOCALES, any_of
@@ -38,27 +37,27 @@ _BELOW = re.compile(rf"{any_of(lambda locale: locale.number.under)}\s*(?:\w+\s)?
 
 def check_multiples(context: StatementContext) -> Problem | None:
     """A multiple, such as "three times as many" or "twice", that no two cited values give."""
-    for match in _MULTIPLE.finditer(context.text) if context.queries else ():
+    numbers = list(_numbers(context)) if context.queries else []
+    for match in _MULTIPLE.finditer(context.text) if numbers else ():
         word = (match["number"] or match["word"]).casefold()
         factor = _MULTIPLES.get(word) or _number_of(match["number"] or "")
-        if not factor:
+        # "3 times" may also count how often something happened.
+        if not factor or factor in numbers:
             continue
         before = context.text[max(0, match.start() - _LOOK_BEHIND) : match.start()]
         low = factor if _ABOVE.search(before) else factor * _NEARLY
         high = factor if _BELOW.search(before) else factor * (_ONE + _HALF)
-        numbers = list(_numbers(context))
-        is_count = any(value == factor for value in numbers)
-        stated = [value for value in numbers if _is_stated(value, context)] or numbers
-        numbers = stated if len(set(stated)) > 1 else numbers
-        if (
-            numbers
-            and not is_count
-            and not any(low <= one / other <= high for one in stated for other in numbers if other > 0)
-        ):
-            stated_other = (low <= one / other <= high for one in numbers for other in stated if other > 0)
-            if not any(stated_other):
-                return Problem(Fault.CONTRADICTED, f"'{match[0]}' does not fit the cited figures")
+        if not any(low <= ratio <= high for ratio in _ratios(context, numbers)):
+            return Problem(Fault.CONTRADICTED, f"'{match[0]}' does not fit the cited figures")
     return None
+
+
+def _ratios(context: StatementContext, numbers: Sequence[Decimal]) -> Iterator[Decimal]:
+    """The ratios of the values that the statement gives; of one such value, or none, with all cited ones."""
+    stated = [value for value in numbers if context.states(value)] or list(numbers)
+    others = stated if len(set(stated)) > 1 else numbers
+    pairs = ((one, other) for one in stated for other in others)
+    yield from (max(pair) / min(pair) for pair in pairs if min(pair) > 0)
 
 
 def _number_of(text: str) -> Decimal | None:
@@ -113,7 +112,7 @@ def _shares(context: StatementContext) -> Iterator[Decimal]:
         yield from (part / whole for row in named for part in row for whole in row if 0 <= part < whole)
         return
     numbers = [*_numbers(context), *map(Decimal, context.totals.values())]
-    stated = [value for value in numbers if _is_stated(value, context)]
+    stated = [value for value in numbers if context.states(value)]
     yield from (
         part / whole
         for part in numbers
@@ -178,12 +177,3 @@ def _column_shares(context: StatementContext) -> Iterator[Decimal]:
                     together += number
                     yield number / total
             yield from [together / total] if total > 0 else ()
-
-
-def _is_stated(value: Decimal, context: StatementContext) -> bool:
-    return any(
-        reading.low <= value <= reading.high
-        for figure in context.figures
-        if figure.number is not None
-        for reading in figure.number.readings
-    )

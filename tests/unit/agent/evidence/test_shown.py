@@ -1,10 +1,11 @@
 """Entities are read from shown records, from records that findings cite, and from rows of a query."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from runax_cli.agent.evidence.shown import entities_of
+from runax_cli.agent.evidence.shown import ShownData, ShownDataset, entities_of
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import CallOutcome, Finding, SqlEvidence
@@ -53,3 +54,26 @@ def test_rows_of_a_query_have_entities(ran: MakeCall) -> None:
 
 def test_a_call_that_did_not_run_has_no_entities() -> None:
     assert entities_of(None) == ((), True)
+
+
+class CountedRecords:
+    """One record, and how often all records were read."""
+
+    name = "tickets_1"
+    n_reads = 0
+
+    def record(self, row: int) -> dict[str, Any]:
+        return {"status": "open"}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        self.n_reads += 1
+        yield self.record(1)
+
+
+def test_the_values_of_a_dataset_are_collected_once_for_all_copies() -> None:
+    shown, dataset = ShownData(), CountedRecords()
+    shown.datasets["tickets_1"] = ShownDataset(dataset)
+    later = shown.with_outcomes(())
+    assert later.values_of("tickets_1").columns == {"status"}
+    assert shown.values_of("tickets_1") is later.values_of("tickets_1")
+    assert dataset.n_reads == 1

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.statements.world import evidence_of
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
-from runax_cli.agent.evidence.verify import strip_certificates, verify_answer
+from runax_cli.agent.evidence.verify import strip_certificates
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import CallReport, Coverage, EvidenceKind, Lineage, RecordRef, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, ResultEnvelope, SqlEvidence
@@ -39,7 +40,7 @@ def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
 
 
 def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None:
-    (evidence,) = verify_answer("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
+    (evidence,) = evidence_of("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
     assert evidence.statement == "It broke [tickets_1#1, 2]."
     assert evidence.kind is EvidenceKind.RECORD
     assert evidence.records == (
@@ -61,14 +62,14 @@ def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None
     ],
 )
 def test_a_reference_that_cannot_be_verified_proves_nothing(citation: str, why: str) -> None:
-    (evidence,) = verify_answer(f"It broke {citation}.", shown({1, 3}))
+    (evidence,) = evidence_of(f"It broke {citation}.", shown({1, 3}))
     assert not evidence.verified, why
     assert evidence.kind is EvidenceKind.RECORD
     assert evidence.records
 
 
 def test_a_statement_without_reference_is_an_inference() -> None:
-    first, second = verify_answer("It broke [tickets_1#1]. It will break again.", shown({1}))
+    first, second = evidence_of("It broke [tickets_1#1]. It will break again.", shown({1}))
     assert (first.kind, first.verified) == (EvidenceKind.RECORD, True)
     assert (second.kind, second.verified, second.records) == (EvidenceKind.INFERENCE, False, ())
 
@@ -88,12 +89,12 @@ def test_a_statement_without_reference_is_an_inference() -> None:
 def test_a_number_of_records_is_held_against_the_total(sentence: str, kind: EvidenceKind, is_verified: bool) -> None:
     data = shown(set())
     data.datasets["tickets_1"].exact_total = 1261
-    (evidence,) = verify_answer(sentence, data, question="What of customer 4?")
+    (evidence,) = evidence_of(sentence, data, question="What of customer 4?")
     assert (evidence.kind, evidence.verified) == (kind, is_verified)
 
 
 def test_a_total_that_is_not_exact_proves_no_number() -> None:
-    (evidence,) = verify_answer("There are 1261 [tickets_1].", shown(set()))
+    (evidence,) = evidence_of("There are 1261 [tickets_1].", shown(set()))
     assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.RECORD, False, False)
 
 
@@ -115,7 +116,7 @@ def computed(**changes: Any) -> ShownData:
 
 
 def test_a_figure_of_a_query_is_proven_with_its_statement_and_first_rows() -> None:
-    (evidence,) = verify_answer("Praha has 12,034 [q1].", computed())
+    (evidence,) = evidence_of("Praha has 12,034 [q1].", computed())
     assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.SQL, True, True)
     assert evidence.sql == COUNTED.sql
     (query,) = evidence.queries
@@ -134,7 +135,7 @@ def test_a_figure_of_a_query_is_proven_with_its_statement_and_first_rows() -> No
 def test_only_complete_data_gives_exact_figures(
     lineage: Lineage, agreement: float | None, sentence: str, is_verified: bool, note: str | None
 ) -> None:
-    (evidence,) = verify_answer(sentence, computed(lineage=lineage, agreement=agreement))
+    (evidence,) = evidence_of(sentence, computed(lineage=lineage, agreement=agreement))
     assert (evidence.kind, evidence.exact, evidence.verified) == (EvidenceKind.SQL, False, is_verified)
     assert (evidence.queries[0].lineage, evidence.queries[0].agreement) == (lineage, agreement)
     assert note is None or note in str(evidence.note)
@@ -149,29 +150,29 @@ def test_only_complete_data_gives_exact_figures(
     ],
 )
 def test_a_figure_that_its_query_does_not_bear_out_is_not_verified(sentence: str, note: str) -> None:
-    (evidence,) = verify_answer(sentence, computed())
+    (evidence,) = evidence_of(sentence, computed())
     assert (evidence.kind, evidence.verified) == (EvidenceKind.SQL, False)
     assert note in str(evidence.note)
 
 
 def test_a_query_that_read_no_table_or_chose_its_figure_itself_proves_nothing() -> None:
-    (no_table,) = verify_answer("There are 12034 [q1].", computed(datasets=()))
+    (no_table,) = evidence_of("There are 12034 [q1].", computed(datasets=()))
     literal = ColumnLineage(literals=frozenset({Decimal(12034)}))
     result = {"sql": "SELECT 12034 AS n FROM tickets_2", "columns": ("n",), "rows": ((12034,),), "n_rows": 1}
-    (constant,) = verify_answer("There are 12034 [q1].", computed(**result, sources=(literal,), filters=()))
+    (constant,) = evidence_of("There are 12034 [q1].", computed(**result, sources=(literal,), filters=()))
     assert not no_table.verified
     assert not constant.verified
 
 
 def test_a_figure_from_nowhere_makes_an_inference_of_a_statement_and_is_named() -> None:
-    (evidence,) = verify_answer("It broke 47 times [tickets_1#1].", shown({1}))
+    (evidence,) = evidence_of("It broke 47 times [tickets_1#1].", shown({1}))
     assert (evidence.kind, evidence.verified, evidence.unproven) == (EvidenceKind.INFERENCE, False, ("47",))
     assert evidence.note == "unsupported: 47 does not appear in the data"
     assert evidence.records[0].id == "501"
 
 
 def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
-    entries = verify_answer("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
+    entries = evidence_of("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
     assert [(entry.statement, entry.unproven) for entry in entries] == [
         ("It broke [tickets_1#1]", ()),
         ("77 complaints", ("77",)),
@@ -182,7 +183,7 @@ def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
 def test_a_total_at_least_may_be_told_as_such() -> None:
     data = shown(set())
     data.datasets["tickets_1"].records_read = 1261
-    (evidence,) = verify_answer("There are at least 1261 [tickets_1].", data)
+    (evidence,) = evidence_of("There are at least 1261 [tickets_1].", data)
     assert (evidence.verified, evidence.exact) == (True, False)
 
 

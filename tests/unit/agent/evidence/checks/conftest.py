@@ -8,16 +8,18 @@ import pytest
 
 from benchmarks.lies.cases import CallMade, Case
 from benchmarks.lies.evidence import EvidenceBuilder
-from runax_cli.agent.evidence.verify import verify_answer
+from benchmarks.statements.world import evidence_of
 from runax_cli.core.results import Evidence
 
-ORDERS: list[dict[str, Any]] = [
-    {"id": "0101", "customer": "Anna Horák", "status": "delivered", "city": "Praha", "total": 120, "is_gift": True},
-    {"id": "0102", "customer": "Ben Stone", "status": "cancelled", "city": "Brno", "total": 80, "is_gift": False},
-    {"id": "0103", "customer": "Anna Horák", "status": "processed", "city": "Praha", "total": 300, "is_gift": False},
-    {"id": "0104", "customer": "Carla Weiss", "status": "cancelled", "city": "Ostrava", "total": 45, "is_gift": False},
-    {"id": "0105", "customer": "Ben Stone", "status": "delivered", "city": "Praha", "total": 60, "is_gift": True},
-]
+_COLUMNS = ("id", "customer", "status", "city", "total", "is_gift", "ship_days", "pay_days")
+_ROWS = (
+    ("0101", "Anna Horák", "delivered", "Praha", 120, True, 3, 11),
+    ("0102", "Ben Stone", "cancelled", "Brno", 80, False, 7, 12),
+    ("0103", "Anna Horák", "processed", "Praha", 300, False, 5, 14),
+    ("0104", "Carla Weiss", "cancelled", "Ostrava", 45, False, 8, 19),
+    ("0105", "Ben Stone", "delivered", "Praha", 60, True, 2, 13),
+)
+ORDERS: list[dict[str, Any]] = [dict(zip(_COLUMNS, row, strict=True)) for row in _ROWS]
 BY_CITY = "SELECT city, count(*) AS n, sum(total) AS amount FROM orders_1 GROUP BY city ORDER BY n DESC, city"
 
 Check = Callable[..., tuple[Evidence, ...]]
@@ -44,7 +46,7 @@ def check(tmp_path: Path) -> Check:
             wrong="",
             truth="",
         )
-        return verify_answer(answer, builder.shown(case), question=question, asked=question)
+        return evidence_of(answer, builder.shown(case), question=question, asked=question)
 
     return run
 

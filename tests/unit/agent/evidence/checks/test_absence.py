@@ -27,6 +27,11 @@ def test_a_query_that_found_nothing_proves_absence(check: Check, answer: str) ->
     assert all((entry.kind, entry.verified) == (EvidenceKind.ABSENCE, True) for entry in entries)
 
 
+def test_of_several_queries_none_proves_an_absence_that_cites_nothing(check: Check) -> None:
+    (entry,) = check("No order was cancelled.", NONE, SOME)
+    assert (entry.kind, entry.verified) == (EvidenceKind.INFERENCE, False)
+
+
 def test_a_query_that_found_something_refutes_absence(faults: Faults) -> None:
     assert "q1 has found 2" in faults("No order was cancelled [q1].", SOME)[0]
 

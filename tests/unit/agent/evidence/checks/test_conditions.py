@@ -37,3 +37,10 @@ def test_a_condition_that_is_applied_anywhere_is_no_problem(
     faults: Faults, question: str, sql: str, arguments: dict[str, str]
 ) -> None:
     assert faults("There are 2 [q1].", sql, question=question, arguments=arguments) == []
+
+
+def test_another_column_than_the_question_names_is_found(faults: Faults) -> None:
+    question = "What is the average of ship days?"
+    right, wrong = "SELECT avg(ship_days) AS days FROM orders_1", "SELECT avg(pay_days) AS days FROM orders_1"
+    assert faults("It is 5 days [q1].", right, question=question) == []
+    assert "'ship_days', which no cited SQL uses" in faults("It is 13.8 days [q1].", wrong, question=question)[0]
