@@ -23,7 +23,6 @@ from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_text
 from runax_cli.runtime.runtime import REDUCER_PROMPTS
-from tests.contract.executor.conftest import REDUCER_PROMPTS
 
 LABELS = ("outage", "invoice", "router", "other")
 LABELER_PROMPTS = LabelerPrompts(
