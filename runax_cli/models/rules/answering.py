@@ -66,12 +66,13 @@ def _part(clues: Clues, call: ToolResult) -> str:
 
 
 def _figures(call: ToolResult) -> str:
-    """A SQL result: a single value with its name, or a line for each row."""
+    """A SQL result: each figure of a single row with its name, or a line for each row."""
     data = call.envelope.get("data") or {}
     header, *rows = csv.reader(str(data.get("result", "")).splitlines())
     ref = data.get("ref")
-    if len(rows) == 1 and len(header) == 1:
-        return f"{header[0].replace('_', ' ')}: {rows[0][0]} [{ref}]."
+    if len(rows) == 1 and (len(header) == 1 or all(name == "n" or "_of_" in name for name in header)):
+        figures = (f"{name.replace('_', ' ')}: {value}" for name, value in zip(header, rows[0], strict=True))
+        return f"{', '.join(figures)} [{ref}]."
     return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MAX_LINES]) or "No rows."
 
 

@@ -42,6 +42,13 @@ _ASKED: Mapping[RequestedFigure, str] = {
     RequestedFigure.SMALLEST: r"\b(?:lowest|smallest|minimum)\b",
     RequestedFigure.COUNT: r"\b(?:how many|numbers? of (?!the\b)|count of)\b",
 }
+_OF_A_COLUMN = (
+    RequestedFigure.AVERAGE,
+    RequestedFigure.MEDIAN,
+    RequestedFigure.SUM,
+    RequestedFigure.LARGEST,
+    RequestedFigure.SMALLEST,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +107,17 @@ def select_statement(question: str, sheet: TableSketch, given: Mapping[str, Any]
             return column and f"SELECT count(DISTINCT {_quoted(column)}) AS n FROM {sheet.table}{where}"  # noqa: S608
         case _:
             column = _named(question, sheet.measures) or (sheet.measures[0] if len(sheet.measures) == 1 else None)
-            name = f"{figure.value}_of_{column}"
-            return column and (
-                f"SELECT {figure.value}({_quoted(column)}) AS {_quoted(name)} FROM {sheet.table}{where}"  # noqa: S608
-            )
+            return column and f"SELECT {', '.join(_aggregates(question, column))} FROM {sheet.table}{where}"  # noqa: S608
+
+
+def _aggregates(question: str, column: str) -> Iterator[str]:
+    """Every figure that a question asks for together: "how many are there, and what is their sum"."""
+    folded = fold(question)
+    if re.search(_ASKED[RequestedFigure.COUNT], folded):
+        yield "count(*) AS n"
+    for figure in _OF_A_COLUMN:
+        if re.search(_ASKED[figure], folded):
+            yield f"{figure.value}({_quoted(column)}) AS {_quoted(f'{figure.value}_of_{column}')}"
 
 
 def _parse_card(card: str) -> TableSketch | None:

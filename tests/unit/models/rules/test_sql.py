@@ -46,6 +46,14 @@ def test_the_requested_figure_is_recognized(question: str, figure: RequestedFigu
     [
         ("How many tickets have the status in progress?", "WHERE \"status\" = 'in_progress'"),
         ("What is the sum of the price?", 'SELECT sum("price_num") AS "sum_of_price_num" FROM tickets_1'),
+        (
+            "How many tickets are there, and what is the sum of their price?",
+            'SELECT count(*) AS n, sum("price_num") AS "sum_of_price_num" FROM tickets_1',
+        ),
+        (
+            "What is the highest and the average price?",
+            'SELECT avg("price_num") AS "avg_of_price_num", max("price_num") AS "max_of_price_num" FROM tickets_1',
+        ),
         ("How many different statuses?", None),
         ("How many tickets per status?", "GROUP BY 1 ORDER BY n DESC, 1"),
         ("Why is that?", None),
